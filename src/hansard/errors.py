@@ -52,7 +52,9 @@ class HansardError(Exception):
         return _rebuild, (type(self), self.args, self.__dict__)
 
 
-def _rebuild(kind: type[HansardError], args: tuple[Any, ...], state: dict[str, Any]) -> HansardError:
+def _rebuild(
+    kind: type[HansardError], args: tuple[Any, ...], state: dict[str, Any]
+) -> HansardError:
     error = kind.__new__(kind, *args)
     super(HansardError, error).__init__(*args)
     error.__dict__.update(state)

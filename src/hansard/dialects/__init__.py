@@ -1,0 +1,1 @@
+"""The dialects: how each provider says things. `dialect.Dialect` says what one is."""
