@@ -1,0 +1,5 @@
+"""The dialect of Gemini's generateContent."""
+
+from .dialect import Gemini
+
+__all__ = ["Gemini"]

@@ -1,0 +1,205 @@
+"""OpenAI Chat Completions, and all that speaks it: llama.cpp, vLLM, DeepSeek, OpenRouter.
+
+A native message is one element of ``messages``. Every call is answered by a message of its own.
+What compatible servers add (``reasoning_content``, ``reasoning_details``, ``extra_content``)
+goes back untouched, because the bytes do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING, ClassVar
+
+from .. import rawjson
+from ..errors import Invalid, Unsayable
+from ..messages import Media, Text, ToolResult
+from .dialect import Composition, Dialect, Fragment, Request, splice_body
+from .fields import object_at, present, text_at
+from .openai_chat_answer import make_answer
+from .openai_chat_reading import OLD_CALL, ROLES, read_message
+from .openai_chat_saying import Saying, kind_of, say_choice, say_text, say_tool
+from .openai_chat_stream import ChatStream
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..messages import Draft, Reading, ToolCall
+    from ..rawjson import JSON
+    from .dialect import Answer, Ask
+
+__all__ = ["OpenAIChat"]
+
+
+class OpenAIChat(Dialect):
+    """The dialect of ``/chat/completions``."""
+
+    name = "openai"
+    call_marks: ClassVar[tuple[bytes, ...]] = (
+        b'"tool_calls"',
+        b'"function_call"',
+        b'"role":"tool"',
+        b'"role":"function"',
+    )
+    cut_marks: ClassVar[tuple[bytes, ...]] = (
+        b'"audio":{',
+        b'"role":"tool","tool_call_id"',
+        b'"role":"tool","name"',
+        b'{"role":"assistant"}',
+        b'{"role":"user"}',
+    )
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def read(self, raw: bytes) -> Reading:
+        return read_message(raw)
+
+    # -- saying -------------------------------------------------------------------------------
+
+    def compose(self, draft: Draft, *, foreign: bool = False) -> Composition:
+        """Say a draft. Results come first, each a message of its own; nothing left, no message.
+
+        In an answer thoughts become ``reasoning_content``, or ``reasoning_details`` where one is
+        signed; the signature of a text or a call goes where Gemini's compatible servers have it.
+        """
+        saying = Saying(self.call_id if foreign else None)
+        results = [part for part in draft.parts if isinstance(part, ToolResult)]
+        others = [part for part in draft.parts if not isinstance(part, ToolResult)]
+        messages: list[bytes | None] = [self.result(*saying.result(part)) for part in results]
+        if draft.role == "assistant":
+            messages.append(saying.answer(others))
+        else:
+            role = "user" if draft.role == "tool" else draft.role
+            messages.append(saying.message(role, others))
+        said = [raw for raw in messages if raw is not None]
+        return Composition(tuple(said), tuple(saying.losses))
+
+    def result(self, call: ToolCall, result: ToolResult) -> bytes:
+        odd = [part for part in result.content if isinstance(part, Media)]
+        if odd:
+            raise Unsayable(
+                f"{self.name} takes text as a tool result, found {kind_of(odd[0])}; "
+                "send it in a user message beside the results",
+                dialect=self.name,
+            )
+        if call.id == OLD_CALL:
+            said = {"role": b'"function"', "name": rawjson.quote(call.name)}
+            return rawjson.join_object({**said, "content": rawjson.quote(result.text)})
+        said = {"role": b'"tool"', "tool_call_id": rawjson.quote(call.id)}
+        return rawjson.join_object({**said, "content": _result_content(result)})
+
+    def frame(self, fragments: Sequence[bytes], then: Sequence[bytes] = ()) -> tuple[bytes, ...]:
+        return (*fragments, *then)
+
+    # -- asking -------------------------------------------------------------------------------
+
+    def request(self, ask: Ask) -> Request:
+        """Make a request. Parameters win whole, but ``stream_options`` are merged.
+
+        Raises `Unsayable` for system text with anything but text in it, and `Invalid` for
+        parameters that are not for the caller to set: ``messages``, and ``n`` other than 1.
+        """
+        if "messages" in ask.parameters:
+            raise Invalid(
+                "expected parameters without 'messages', which come last in a request; "
+                "give them as messages"
+            )
+        if ask.parameters.get("n") not in (None, 1):
+            raise Invalid(
+                f"expected n=1, found n={ask.parameters['n']}: a conversation goes on from one "
+                "answer; ask again for another"
+            )
+        system = [message.raw for draft in ask.system for message in self.say(draft)]
+        fields: dict[str, bytes] = {"model": rawjson.quote(ask.model)}
+        if ask.tools:
+            fields["tools"] = rawjson.join_array([say_tool(tool) for tool in ask.tools])
+        if ask.tool_choice is not None:
+            fields["tool_choice"] = say_choice(ask.tool_choice, ask.tools)
+        if ask.output is not None:
+            schema = {"name": ask.output_name, "schema": ask.output, "strict": True}
+            fields["response_format"] = rawjson.dump({"type": "json_schema", "json_schema": schema})
+        if ask.stream:
+            fields["stream"] = b"true"
+            fields["stream_options"] = b""
+        fields.update({key: rawjson.dump(given) for key, given in ask.parameters.items()})
+        if ask.stream:
+            fields["stream_options"] = _stream_options(ask.parameters)
+        head = rawjson.join_object(fields)[:-1] + b',"messages":['
+        return Request("/chat/completions", splice_body(head, [*system, *ask.messages], b"]}"))
+
+    # -- answers ------------------------------------------------------------------------------
+
+    def parse(self, body: bytes) -> Answer:
+        tight = rawjson.compact(body)
+        fields = _first_object(rawjson.join_array([tight])) or _first_object(tight)
+        choice = _first_object(present(fields).get("choices", b""))
+        message = choice.get("message", b"")
+        return make_answer(fields, choice, message if message.startswith(b"{") else None)
+
+    def stream(self) -> ChatStream:
+        return ChatStream()
+
+    # -- rules that repair and compaction use ----------------------------------------------------
+
+    def split_results(self, raw: bytes) -> tuple[tuple[Fragment, ...], bytes | None]:
+        fields = rawjson.fields(raw)
+        role = text_at(fields, "role")
+        if ROLES.get(role) != "tool":
+            return (), raw
+        call_id = OLD_CALL if role == "function" else text_at(fields, "tool_call_id")
+        return (Fragment(call_id, text_at(fields, "name"), raw),), None
+
+    def project(self, raw: bytes) -> bytes | None:
+        """Change what OpenAI does not take back. Only this, and always the same:
+
+        - of ``audio`` all is cut but its id;
+        - a result without ``content``, or a message that is nothing but a role, gets an empty
+          content: that is how a state of version 1 stores what is empty.
+        """
+        if not any([mark in raw for mark in self.cut_marks]):
+            return raw
+        fields = rawjson.fields(raw)
+        role, sound = text_at(fields, "role"), object_at(fields, "audio")
+        if role == "assistant" and "id" in sound and len(sound) > 1:
+            return rawjson.replace(raw, {"audio": rawjson.join_object({"id": sound["id"]})})
+        if "content" not in fields and (role == "tool" or len(fields) == 1):
+            return raw[:-1] + b',"content":""}'
+        return raw
+
+    def call_id(self, foreign_id: str, seed: str) -> str:
+        """Keep an id of up to 40 letters, digits, ``_`` and ``-``; another gets a hash suffix."""
+        if _CALL_ID.fullmatch(foreign_id) and foreign_id != OLD_CALL:
+            return foreign_id
+        known = ("id", foreign_id) if foreign_id else ("seed", seed)
+        digest = hashlib.sha256(rawjson.dump(known)).hexdigest()[:_HASH_LENGTH]
+        stem = _NOT_CALL_ID.sub("_", foreign_id or f"call_{seed}")
+        return f"{stem[: _CALL_ID_MAX - _HASH_LENGTH - 1]}_{digest}"
+
+
+_CALL_ID_MAX = 40
+_HASH_LENGTH = 16
+_CALL_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{_CALL_ID_MAX}}}")
+_NOT_CALL_ID = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def _result_content(result: ToolResult) -> bytes:
+    """A lone text is said as a string, nothing as an empty one, anything else as an array."""
+    if len(result.content) == 1 and isinstance(result.content[0], Text):
+        return rawjson.quote(result.content[0].text)
+    said = [
+        say_text(part) if isinstance(part, Text) else part.raw
+        for part in result.content
+        if not isinstance(part, Media)
+    ]
+    return rawjson.join_array(said) if said else b'""'
+
+
+def _stream_options(parameters: Mapping[str, JSON]) -> bytes:
+    given = parameters.get("stream_options", {})
+    return rawjson.dump({"include_usage": True} | given if isinstance(given, dict) else given)
+
+
+def _first_object(raw: bytes) -> dict[str, bytes]:
+    """The first element of an array, as its members, if it is an object."""
+    elements = rawjson.elements(raw) if raw.startswith(b"[") else []
+    return rawjson.fields(elements[0]) if elements and elements[0].startswith(b"{") else {}

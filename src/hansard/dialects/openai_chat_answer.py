@@ -1,0 +1,125 @@
+"""Judging a Chat Completions answer: why it ended, what it cost, and whether it is valid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from .. import rawjson
+from ..errors import DecodeError
+from ..messages import Refusal, Text, Thought, ToolCall, Usage
+from .dialect import Answer, Problem
+from .fields import count, present, text_at
+from .openai_chat_reading import read_message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ..messages import Finish, Part
+    from ..rawjson import JSON
+
+__all__ = ["make_answer", "parses", "read_usage"]
+
+FINISHES: dict[str, Finish] = {
+    "stop": "stop",
+    "length": "length",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "content_filter": "filtered",
+}
+
+_FAILED = frozenset({"error", "insufficient_system_resource"})
+"""Finish reasons of OpenRouter and DeepSeek that say the model was stopped by a failure."""
+
+
+def make_answer(
+    fields: dict[str, bytes],
+    choice: dict[str, bytes],
+    message: bytes | None,
+    found: Iterable[Problem] = (),
+) -> Answer:
+    """Judge an answer, from wherever it came: a whole body, or a stream that was put together."""
+    problems = list(found)
+    finish = text_at(choice, "finish_reason") or None
+    parts = read_message(message).parts if message is not None else ()
+    if failure := _failure(fields, choice):
+        problems.insert(0, Problem("provider_error", failure))
+    elif message is None:
+        problems.append(Problem("no_answer", "the answer has no choice with a message"))
+    if message is not None:
+        problems += _message_problems(parts, finish)
+    return Answer(
+        raw=message,
+        finish=_read_finish(finish, parts),
+        finish_raw=finish,
+        usage=read_usage(fields.get("usage")),
+        problems=tuple(problems),
+        cut=any(problem.code == "cut" for problem in problems),
+        model=text_at(fields, "model") or None,
+        response_id=text_at(fields, "id") or None,
+    )
+
+
+def _read_finish(finish: str | None, parts: Sequence[Part]) -> Finish | None:
+    """Read why it ended. Many servers say ``stop`` where a refusal or calls say more."""
+    if finish is None:
+        return None
+    read = FINISHES.get(finish, "other")
+    if read == "stop" and any(isinstance(part, Refusal) for part in parts):
+        return "refused"
+    if read == "stop" and any(isinstance(part, ToolCall) for part in parts):
+        return "tool_calls"
+    return read
+
+
+def _failure(fields: dict[str, bytes], choice: dict[str, bytes]) -> str:
+    """Say what failed; nothing where nothing did.
+
+    An error stands in the body, in OpenRouter's choices, in older vLLM *is* the body.
+    """
+    body = {"error": rawjson.join_object(fields)} if text_at(fields, "object") == "error" else {}
+    raw = (present(fields).get("error") or present(choice).get("error")) or body.get("error")
+    if raw is None:
+        finish = text_at(choice, "finish_reason")
+        return f"the model was stopped: {finish}" if finish in _FAILED else ""
+    error = rawjson.fields(raw) if raw.startswith(b"{") else {"message": raw}
+    code = text_at(error, "code") or error.get("code", b"").decode()
+    said = [text_at(error, "type"), code, text_at(error, "message")]
+    return ": ".join([word for word in said if word and word != "null"]) or raw.decode()
+
+
+def _message_problems(parts: Sequence[Part], finish: str | None) -> Iterable[Problem]:
+    said = [part for part in parts if not isinstance(part, Thought)]
+    if all(isinstance(part, Text | Refusal) and not part.text for part in said):
+        if FINISHES.get(finish or "") == "filtered":
+            yield Problem("blocked", "a filter left nothing of the answer")
+        else:
+            yield Problem("empty", "the message has no content, refusal, audio or calls")
+    for part in parts:
+        if isinstance(part, ToolCall) and not parses(part):
+            yield Problem("bad_arguments", f"the arguments of {part.name} are not JSON")
+
+
+def parses(call: ToolCall) -> bool:
+    """Whether the arguments of a call are whole."""
+    try:
+        _ = call.parsed
+    except DecodeError:
+        return False
+    return True
+
+
+def read_usage(raw: bytes | None) -> Usage | None:
+    """Read the figures. DeepSeek counts what came from its cache in a place of its own."""
+    if raw is None or not raw.startswith(b"{"):
+        return None
+    figures = cast("dict[str, JSON]", rawjson.value(raw))
+    prompt = figures.get("prompt_tokens_details")
+    output = figures.get("completion_tokens_details")
+    return Usage(
+        input_tokens=count(figures, "prompt_tokens"),
+        output_tokens=count(figures, "completion_tokens"),
+        cached_tokens=count(prompt, "cached_tokens") or count(figures, "prompt_cache_hit_tokens"),
+        cache_write_tokens=count(prompt, "cache_write_tokens"),
+        reasoning_tokens=count(output, "reasoning_tokens"),
+        raw=raw,
+    )

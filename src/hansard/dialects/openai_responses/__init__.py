@@ -1,0 +1,5 @@
+"""The dialect of OpenAI Responses."""
+
+from .dialect import OpenAIResponses
+
+__all__ = ["OpenAIResponses"]

@@ -1,0 +1,144 @@
+"""Judging a Responses answer: why it ended, what it cost, and whether it is valid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from ... import rawjson
+from ...errors import DecodeError
+from ...messages import Refusal, Thought, ToolCall, Usage
+from ..dialect import Answer, Problem
+from ..fields import count, object_at, text_at
+from .reading import CALLS, item_kind, read_items
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ...messages import Finish, Part
+    from ...rawjson import JSON
+
+__all__ = ["make_answer", "read_usage"]
+
+
+def make_answer(
+    response: dict[str, bytes], raw: bytes | None, problems: Iterable[Problem] = ()
+) -> Answer:
+    """Judge an answer, wherever it comes from: a whole body, or a stream that was put together.
+
+    ``response`` is the envelope without what is null, ``raw`` the array of the output items.
+    """
+    found = list(problems)
+    finished = not any(problem.code == "cut" for problem in found)
+    parts = read_items(raw).parts if raw is not None else ()
+    found += _envelope_problems(response)
+    found += _output_problems(response, raw, parts) if not found else []
+    found += _item_problems(raw, parts) if raw is not None else []
+    finish, finish_raw = _read_finish(response, parts) if finished else (None, None)
+    return Answer(
+        raw=raw,
+        finish=finish,
+        finish_raw=finish_raw,
+        usage=read_usage(response.get("usage")),
+        problems=tuple(found),
+        cut=any(problem.code == "cut" for problem in found),
+        model=text_at(response, "model") or None,
+        response_id=text_at(response, "id") or None,
+    )
+
+
+_REASONS: dict[str, Finish] = {"max_output_tokens": "length", "content_filter": "filtered"}
+
+_OVERFLOWS = frozenset({"context_length_exceeded", "exceed_context_size_error"})
+
+
+def _read_finish(
+    response: dict[str, bytes], parts: Iterable[Part]
+) -> tuple[Finish | None, str | None]:
+    status = text_at(response, "status")
+    if "error" in response or status == "failed":
+        error = object_at(response, "error")
+        codes = {text_at(error, "code"), text_at(error, "type")}
+        return ("overflow" if codes & _OVERFLOWS else "other"), status or None
+    if status in ("", "completed"):
+        kinds = {type(part) for part in parts}
+        if ToolCall in kinds:
+            return "tool_calls", status or None
+        return ("refused" if Refusal in kinds else "stop"), status or None
+    reason = _reason(response)
+    return _REASONS.get(reason, "other"), reason or status
+
+
+def _reason(response: dict[str, bytes]) -> str:
+    """Why an answer is incomplete."""
+    return text_at(object_at(response, "incomplete_details"), "reason")
+
+
+def _envelope_problems(response: dict[str, bytes]) -> Iterable[Problem]:
+    status = text_at(response, "status")
+    if "error" in response:
+        yield Problem("provider_error", _describe(response["error"]))
+    elif status in ("failed", "cancelled"):
+        yield Problem("provider_error", f"the response is {status}, and no error says why")
+    elif status in ("queued", "in_progress"):
+        yield Problem("no_answer", f"the response is {status}; ask for it again by its id")
+    elif status == "incomplete" and not _reason(response):
+        yield Problem("cut", "the response is incomplete, and does not say why")
+
+
+def _describe(raw: bytes) -> str:
+    error = rawjson.fields(raw) if raw.startswith(b"{") else {"message": raw}
+    code = text_at(error, "code") or error.get("code", b"null").decode()
+    said = [text_at(error, "type"), code, text_at(error, "message")]
+    return ": ".join([word for word in said if word and word != "null"]) or raw.decode()
+
+
+def _output_problems(
+    response: dict[str, bytes], raw: bytes | None, parts: Sequence[Part]
+) -> Iterable[Problem]:
+    """Look for something said. Reasoning alone is not enough: sent back, it is refused."""
+    if not all(isinstance(part, Thought) for part in parts):
+        return
+    if _REASONS.get(_reason(response)) == "filtered":
+        yield Problem("blocked", "a filter left nothing of the answer")
+    elif raw is None and "output" not in response:
+        yield Problem("no_answer", "the answer has no output")
+    elif parts:
+        yield Problem("empty", "the answer is reasoning only; it may need more output tokens")
+    else:
+        yield Problem("empty", "the answer has no output items, or an empty one")
+
+
+def _item_problems(raw: bytes, parts: Sequence[Part]) -> Iterable[Problem]:
+    items = [rawjson.fields(item) for item in rawjson.elements(raw)]
+    calls = [part for part in parts if isinstance(part, ToolCall)]
+    called = [fields for fields in items if item_kind(fields) in CALLS]
+    for call, fields in zip(calls, called, strict=True):
+        if text_at(fields, "status") == "incomplete":
+            yield Problem("bad_arguments", f"the model did not finish its call of {call.name}")
+        elif not _parses(call):
+            yield Problem("bad_arguments", f"the arguments of {call.name} are not JSON")
+
+
+def _parses(call: ToolCall) -> bool:
+    """Whether the arguments of a call are whole."""
+    try:
+        _ = call.parsed
+    except DecodeError:
+        return False
+    return True
+
+
+def read_usage(raw: bytes | None) -> Usage | None:
+    """Read the figures of usage."""
+    if raw is None or not raw.startswith(b"{"):
+        return None
+    figures = cast("dict[str, JSON]", rawjson.value(raw))
+    input_details = figures.get("input_tokens_details")
+    return Usage(
+        input_tokens=count(figures, "input_tokens"),
+        output_tokens=count(figures, "output_tokens"),
+        cached_tokens=count(input_details, "cached_tokens"),
+        cache_write_tokens=count(input_details, "cache_write_tokens"),
+        reasoning_tokens=count(figures.get("output_tokens_details"), "reasoning_tokens"),
+        raw=raw,
+    )
