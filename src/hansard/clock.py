@@ -1,0 +1,34 @@
+"""The one place where time and ids are made up, for callers who do not bring their own.
+
+The pure packages get both from outside. What they call here are the defaults of public
+constructors, and only when somebody leaves a field out; their own code never does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from uuid import UUID
+
+__all__ = ["new_id", "new_name", "now"]
+
+
+def now() -> datetime:
+    """The time, in UTC."""
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC)
+
+
+def new_id() -> UUID:
+    """An id that nobody has had before."""
+    from uuid import uuid4
+
+    return uuid4()
+
+
+def new_name() -> str:
+    """An id that nobody has had before, as text."""
+    return str(new_id())
