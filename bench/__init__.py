@@ -1,0 +1,1 @@
+"""What things cost, beside the floor and beside what else one would use: ``./dev bench``."""
