@@ -160,10 +160,11 @@ class Refusal(msgspec.Struct, frozen=True, tag="refusal"):
 
 
 class Native(msgspec.Struct, frozen=True, tag="native"):
-    """Something only this provider can say, as it was spelled."""
+    """Something only this provider can say, as it was spelled, with its signature if it has one."""
 
     kind: str
     raw: bytes
+    thought_signature: str | None = None
 
     @property
     def value(self) -> JSON:

@@ -17,12 +17,12 @@ import msgspec
 
 from .. import rawjson
 from ..errors import DecodeError, Unsayable
-from ..messages import Message, Text, ToolResult
+from ..messages import Media, Message, Native, Text, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from ..messages import Draft, Finish, Reading, ToolCall, Usage
+    from ..messages import Draft, Finish, Part, Reading, Role, ToolCall, Usage
     from ..rawjson import JSON, JSONObject
     from .stream import StreamReader
 
@@ -37,6 +37,8 @@ __all__ = [
     "Problem",
     "Request",
     "ToolSpec",
+    "name_of",
+    "role_problems",
     "splice_body",
 ]
 
@@ -86,7 +88,20 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Something wrong with an answer: a stable code, and a sentence for people."""
+    """Something wrong with an answer: a stable code, and a sentence for people.
+
+    The codes are these, and those that dialects of others add:
+
+    - ``cut``: the stream ended before the provider said it was done;
+    - ``incomplete``: the provider says that the answer is not whole, and not why;
+    - ``malformed_event``: an event, or an item of a body, was not what it should be;
+    - ``provider_error``: the provider reports an error;
+    - ``no_answer``: there is no message;
+    - ``empty``: there is a message, and nothing is said in it;
+    - ``blocked``: nothing is said, because a filter or the model refused;
+    - ``bad_arguments``: a call that cannot be made: cut, or with arguments that are no JSON;
+    - ``wrong_role``: the message is not the assistant's.
+    """
 
     code: str
     detail: str = ""
@@ -98,6 +113,11 @@ class Answer(msgspec.Struct, frozen=True):
     ``raw`` is the native message, None when there is none. An answer is valid when it has no
     problems. ``cut`` says that the stream ended before the provider said it was done; that is
     also a problem.
+
+    ``envelope`` is what the provider said around the message, as it was spelled, in one JSON
+    object of the same shape: ids, ratings, container, stop details, continuation token, service
+    tier… The message is not in it, nor the usage, nor what is null or repeats the request. Of a
+    stream it is what its events said of the whole answer; what came later wins.
     """
 
     raw: bytes | None
@@ -108,6 +128,7 @@ class Answer(msgspec.Struct, frozen=True):
     cut: bool = False
     model: str | None = None
     response_id: str | None = None
+    envelope: bytes | None = None
 
     @property
     def valid(self) -> bool:
@@ -199,14 +220,17 @@ class Dialect(ABC):
     def say(self, draft: Draft) -> tuple[Message, ...]:
         """Say a draft, or raise `Unsayable` where anything of it would be lost."""
         composition = self.compose(draft)
-        if composition.losses:
-            loss = composition.losses[0]
-            raise Unsayable(
-                f"{self.name} cannot say {loss.part} in a {draft.role} message: {loss.reason}",
-                dialect=self.name,
-                losses=composition.losses,
-            )
+        self._refuse(composition.losses, f"in a {draft.role} message")
         return tuple([Message(self, raw) for raw in composition.messages])
+
+    def _refuse(self, losses: Sequence[Loss], where: str) -> None:
+        """Raise `Unsayable` where anything was lost."""
+        if losses:
+            raise Unsayable(
+                f"{self.name} cannot say {losses[0].part} {where}: {losses[0].reason}",
+                dialect=self.name,
+                losses=losses,
+            )
 
     @abstractmethod
     def result(self, call: ToolCall, result: ToolResult) -> bytes:
@@ -260,7 +284,7 @@ class Dialect(ABC):
 
     def may_have_calls(self, raw: bytes) -> bool:
         """Whether it is worth looking for calls and results in a message. Errs on that side."""
-        return any([mark in raw for mark in (*self.call_marks, b"\\u00")])
+        return any(mark in raw for mark in (*self.call_marks, b"\\u00"))
 
     @abstractmethod
     def split_results(self, raw: bytes) -> tuple[tuple[Fragment, ...], bytes | None]:
@@ -287,6 +311,17 @@ class Dialect(ABC):
         return foreign_id or f"call_{seed}"
 
 
+def name_of(part: Part) -> str:
+    """Name a part as a `Loss` does: by its kind, where its type has several."""
+    return part.kind if isinstance(part, Media | Native) else type(part).__name__.lower()
+
+
+def role_problems(role: Role) -> Iterable[Problem]:
+    """Judge the role of an answer: it has to be the assistant's."""
+    if role != "assistant":
+        yield Problem("wrong_role", f"the answer should be the assistant's, but its role is {role}")
+
+
 def splice_body(head: bytes, messages: Sequence[bytes | memoryview], tail: bytes) -> bytes:
     """Put messages between what comes before and after them, moving their bytes only once."""
     pieces: list[bytes | memoryview] = [head]
@@ -299,6 +334,6 @@ def splice_body(head: bytes, messages: Sequence[bytes | memoryview], tail: bytes
 
 
 SYSTEM_FRAME = "<system>\n{text}\n</system>"
-"""How a system message in mid-conversation is said as user text, where the wire has no other way."""
+"""How a system message in mid-conversation is said as user text where the wire has no other."""
 
 _INTERRUPTED = "This call was interrupted: there is no result, and it is not known whether it ran."

@@ -5,7 +5,7 @@ What is left when everything known has been read is `Extra`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,7 +14,17 @@ from .. import rawjson
 if TYPE_CHECKING:
     from ..rawjson import JSON
 
-__all__ = ["TEXT", "Extra", "Known", "count", "object_at", "objects_at", "present", "text_at"]
+__all__ = [
+    "TEXT",
+    "Extra",
+    "Known",
+    "around",
+    "count",
+    "object_at",
+    "objects_at",
+    "present",
+    "text_at",
+]
 
 
 def present(fields: dict[str, bytes]) -> dict[str, bytes]:
@@ -40,6 +50,19 @@ def objects_at(fields: dict[str, bytes], key: str) -> list[dict[str, bytes]]:
     if not raw.startswith(b"["):
         return []
     return [rawjson.fields(item) for item in rawjson.elements(raw) if item.startswith(b"{")]
+
+
+def around(
+    fields: Mapping[str, bytes], but: Collection[str], under: str = "", entry: bytes | None = None
+) -> bytes | None:
+    """Spell what stands around a message, without what is null; None where nothing does.
+
+    ``entry`` is what stands around it in the object that holds it, in an array ``under`` its key.
+    """
+    said = {key: raw for key, raw in fields.items() if key not in (*but, under) and raw != b"null"}
+    if entry is not None:
+        said[under] = b"[" + entry + b"]"
+    return rawjson.join_object(said) if said else None
 
 
 def count(figures: JSON, key: str) -> int:

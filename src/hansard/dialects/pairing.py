@@ -75,7 +75,7 @@ def cut_points(dialect: Dialect, messages: Sequence[bytes]) -> list[int]:
         if reading.role == "user" and not results and not open_calls:
             points.append(at)
         if reading.role == "assistant":
-            open_calls = bool(_calls(dialect, raw)) and not results
+            open_calls = bool(_open_calls(dialect, raw))
         elif results:
             open_calls = _more_results(dialect, messages, at + 1)
     return points
@@ -89,20 +89,34 @@ def _calls(dialect: Dialect, raw: bytes) -> tuple[ToolCall, ...]:
     return Message(dialect, raw).tool_calls if dialect.may_have_calls(raw) else ()
 
 
+def _open_calls(dialect: Dialect, raw: bytes) -> list[ToolCall]:
+    """The calls of a message that are not answered within it, as items may be."""
+    calls = _calls(dialect, raw)
+    within = dialect.split_results(raw)[0] if calls else ()
+    if not within:
+        return list(calls)
+    matched = _match(dialect, calls, within)
+    return [call for call, one in zip(calls, matched, strict=True) if one is None]
+
+
 def _end_of_answer(dialect: Dialect, messages: Sequence[bytes], at: int) -> int:
     """The index after an answer. Where messages are items, several in a row are one answer."""
-    while (
-        dialect.itemized and at < len(messages) and dialect.read(messages[at]).role == "assistant"
-    ):
+    while dialect.itemized and at < len(messages) and _is_answer(dialect, messages[at]):
         at += 1
     return at
 
 
 def _next_answer(dialect: Dialect, messages: Sequence[bytes], at: int) -> int:
     """The index of the next message by the model, or the end."""
-    while at < len(messages) and dialect.read(messages[at]).role != "assistant":
+    while at < len(messages) and not _is_answer(dialect, messages[at]):
         at += 1
     return at
+
+
+def _is_answer(dialect: Dialect, raw: bytes) -> bool:
+    """Whether a message is the model's, or at least calls something, whoever it claims to be."""
+    message = Message(dialect, raw)
+    return message.role == "assistant" or bool(message.tool_calls)
 
 
 def _without_results(
@@ -133,11 +147,10 @@ def _exchange(
         said, asked = _without_own_results(dialect, raw, place, repairs)
         mended.append(said)
         calls += asked
-        if place < at + len(answer) - 1:
-            matched = _match(dialect, calls, found)
-            missing = [call for call, one in zip(calls, matched, strict=True) if one is None]
-            mended += _answered(dialect, missing, (), place, repairs)
-            calls = [call for call in calls if call not in missing]
+        last = place == at + len(answer) - 1
+        if calls and not last and not any(_match(dialect, calls, found)):
+            mended += _answered(dialect, calls, (), place, repairs)
+            calls = []
     return [*mended, *_answered(dialect, calls, after, at, repairs)]
 
 

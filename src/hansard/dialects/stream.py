@@ -174,9 +174,9 @@ class ObjectDelta:
             return self._begin(key, raw)
         if raw == b"null":
             return ""
-        if isinstance(known, ObjectDelta) and raw.startswith(b"{"):
-            known.add(raw)
-        elif isinstance(known, ListDelta) and raw.startswith(b"["):
+        if (isinstance(known, ObjectDelta) and raw.startswith(b"{")) or (
+            isinstance(known, ListDelta) and raw.startswith(b"[")
+        ):
             known.add(raw)
         elif key not in self._once or known == b'""':
             return self._begin(key, raw)

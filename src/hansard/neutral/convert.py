@@ -274,11 +274,11 @@ class _Carrier:
         if isinstance(part, Native):
             self._lose(index, part.kind, "only the provider that made it can say this")
             return False
-        if not isinstance(part, Media) or part.base64 is not None:
+        if not isinstance(part, Media) or part.base64:
             return True
         if part.url is not None and part.url.lower().startswith(_PUBLIC):
             return True
-        self._lose(index, part.kind, "what it holds is not in it, but with the provider")
+        self._lose(index, part.kind, "its content is not in it, or lies with the provider")
         return False
 
     def _lose(self, index: int, part: str, reason: str) -> None:

@@ -8,7 +8,7 @@ import types
 import typing
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard, Union
 
 import pydantic
 import pytest
@@ -40,6 +40,8 @@ from hansard.messages import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hansard.rawjson import JSON, JSONObject
 
 WIRE = Path(__file__).parents[2] / "data" / "wire" / "anthropic"
@@ -52,16 +54,18 @@ def native(name: str) -> bytes:
     return (WIRE / f"{name}.json").read_bytes()
 
 
-def said(draft: Draft, **how: bool) -> Any:
+def said(draft: Draft, **how: bool) -> dict[str, Any]:
     (raw,) = DIALECT.compose(draft, **how).messages
-    return json.loads(raw)
+    parsed: dict[str, Any] = json.loads(raw)
+    return parsed
 
 
-def body_of(ask: Ask) -> Any:
-    return json.loads(DIALECT.request(ask).body)
+def body_of(ask: Ask) -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads(DIALECT.request(ask).body)
+    return parsed
 
 
-def accepts(hint: Any, value: Any) -> bool:  # noqa: PLR0911
+def accepts(hint: object, value: object) -> bool:  # noqa: PLR0911
     """Say whether a type of the official client takes a value, with no member it does not name.
 
     The client's own validation lets unknown members pass; this does not.
@@ -78,8 +82,9 @@ def accepts(hint: Any, value: Any) -> bool:  # noqa: PLR0911
     if typing_extensions.is_typeddict(hint):
         hints = typing_extensions.get_type_hints(hint, include_extras=True)
         needed = {key for key, of in hints.items() if is_required(hint, key, of)}
-        fits = isinstance(value, dict) and needed <= value.keys() <= hints.keys()
-        return fits and all(accepts(hints[key], item) for key, item in value.items())
+        return has_members(value, needed, hints) and all(
+            accepts(hints[key], item) for key, item in value.items()
+        )
     if isinstance(hint, type) and issubclass(hint, pydantic.BaseModel):
         return fits_model(hint, value)
     if origin is dict:
@@ -95,20 +100,28 @@ def accepts(hint: Any, value: Any) -> bool:  # noqa: PLR0911
     )
 
 
-def fits_model(model: type[pydantic.BaseModel], value: Any) -> bool:
+def has_members(
+    value: object, needed: set[str], known: Mapping[str, object]
+) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict) and needed <= value.keys() <= known.keys()
+
+
+def fits_model(model: type[pydantic.BaseModel], value: object) -> bool:
     """Answers are accepted as messages, so a message may be spelled in an answer's types."""
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
     needed = {name for name, field in fields.items() if field.is_required()}
-    fits = isinstance(value, dict) and needed <= value.keys() <= fields.keys()
-    return fits and all(accepts(fields[key].annotation, item) for key, item in value.items())
+    return has_members(value, needed, fields) and all(
+        accepts(fields[key].annotation, item) for key, item in value.items()
+    )
 
 
-def is_required(owner: Any, key: str, hint: Any) -> bool:
+def is_required(owner: object, key: str, hint: object) -> bool:
     """Look at both: a class does not see a ``Required`` that is still text."""
     origin = typing.get_origin(hint)
     if origin is typing_extensions.Required:
         return True
-    return key in owner.__required_keys__ and origin is not typing_extensions.NotRequired
+    required: frozenset[str] = getattr(owner, "__required_keys__", frozenset())
+    return key in required and origin is not typing_extensions.NotRequired
 
 
 # -- reading ----------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from hansard.dialects.dialect import Answer
     from hansard.dialects.events import StreamEvent
+    from hansard.rawjson import JSON
 
 WIRE = Path(__file__).parents[2] / "data" / "wire" / "anthropic"
 STREAMS = {path.stem: path.read_bytes() for path in sorted(WIRE.glob("*.sse"))}
@@ -45,9 +46,10 @@ def read(*chunks: bytes) -> tuple[Answer, list[StreamEvent]]:
     return stream.close(), events
 
 
-def content(answer: Answer) -> Any:
+def content(answer: Answer) -> list[dict[str, Any]]:
     assert answer.raw is not None
-    return json.loads(answer.raw)["content"]
+    blocks: list[dict[str, Any]] = json.loads(answer.raw)["content"]
+    return blocks
 
 
 def codes(answer: Answer) -> list[str]:
@@ -79,11 +81,11 @@ START = {"type": "message_start", "message": {"role": "assistant", "content": []
 END = {"type": "message_stop"}
 
 
-def begin(index: int, **block: Any) -> dict[str, Any]:
+def begin(index: int, **block: JSON) -> dict[str, Any]:
     return {"type": "content_block_start", "index": index, "content_block": block}
 
 
-def piece(index: int, **delta: Any) -> dict[str, Any]:
+def piece(index: int, **delta: JSON) -> dict[str, Any]:
     return {"type": "content_block_delta", "index": index, "delta": delta}
 
 
@@ -507,7 +509,7 @@ def test_a_done_mark_of_other_servers_is_passed_over() -> None:
 # -- beside the official client ---------------------------------------------------------------
 
 
-def official(data: bytes, *, beta: bool = False) -> Any:
+def official(data: bytes, *, beta: bool = False) -> list[dict[str, Any]]:
     """Let the official client read the same bytes, and give the content that it put together."""
 
     def respond(_: httpx2.Request) -> httpx2.Response:

@@ -450,7 +450,7 @@ def official_request(ask: Callable[[genai.Client], object]) -> httpx2.Request:
     return sent[0]
 
 
-def camel(value: Any) -> Any:  # noqa: ANN401 - any JSON
+def camel(value: Any) -> Any:
     """Name members as the documentation does: the client leaves some in its own spelling."""
     if isinstance(value, list):
         return [camel(item) for item in value]

@@ -297,3 +297,13 @@ def test_nothing_foreign_is_left_and_nothing_is_lost_unlisted(parts: list[Part])
 @given(replies)
 def test_the_official_types_take_every_answer_that_is_composed(parts: list[Part]) -> None:
     types.Content.model_validate(json.loads(said(assistant(*parts))))
+
+
+def test_the_signature_of_a_native_part_is_read_and_said_once() -> None:
+    """It is in the raw part already; only a part that was made without it is given it."""
+    part = b'{"executableCode":{"code":"1"},"thoughtSignature":"c2ln"}'
+    message = GEMINI.message(b'{"role":"model","parts":[' + part + b"]}")
+    assert message.thought_signatures == ("c2ln",)
+    assert said(assistant(*message.parts)) == message.raw
+    bare = Native("executableCode", b'{"executableCode":{"code":"1"}}', "c2ln")
+    assert said(assistant(bare)) == message.raw

@@ -219,20 +219,44 @@ def test_of_sound_only_the_id_is_sent_back() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in MESSAGES if name != "message_audio"])
-def test_nothing_else_is_ever_cut(name: str) -> None:
+def test_nothing_else_is_ever_changed(name: str) -> None:
     raw = chat.message(wire(name)).raw
     assert chat.project(raw) is raw
 
 
 @pytest.mark.parametrize(
+    ("raw", "projected"),
+    [
+        (b'{"role":"assistant"}', b'{"role":"assistant","content":""}'),
+        (b'{"role":"user"}', b'{"role":"user","content":""}'),
+        (
+            b'{"role":"tool","tool_call_id":"c"}',
+            b'{"role":"tool","tool_call_id":"c","content":""}',
+        ),
+        (
+            b'{"role":"tool","name":"f","tool_call_id":"c"}',
+            b'{"role":"tool","name":"f","tool_call_id":"c","content":""}',
+        ),
+    ],
+)
+def test_content_that_a_state_of_version_1_left_out_is_sent_as_empty(
+    raw: bytes, projected: bytes
+) -> None:
+    assert chat.project(raw) == projected
+    assert chat.project(projected) == projected
+
+
+@pytest.mark.parametrize(
     "raw",
     [
+        b'{"role":"assistant","tool_calls":[]}',
+        b'{"role":"assistant","refusal":"No."}',
         b'{"role":"user","content":"x","audio":{"id":"a","data":"b"}}',
         b'{"role":"assistant","content":"x","meta":{"audio":{"id":"a","data":"b"}}}',
         b'{"role":"assistant","content":"x","audio":{"data":"b"}}',
     ],
 )
-def test_sound_elsewhere_or_without_an_id_stays(raw: bytes) -> None:
+def test_sound_elsewhere_or_without_an_id_and_absent_content_beside_more_stay(raw: bytes) -> None:
     assert chat.project(raw) == raw
 
 

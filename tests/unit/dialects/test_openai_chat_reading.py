@@ -293,6 +293,18 @@ def test_a_part_that_says_nothing_known_is_kept_native(part: bytes) -> None:
     assert read.raw == part
 
 
+@pytest.mark.parametrize(
+    ("sound", "media"),
+    [
+        (b'{"id":"a"}', Media("audio", file_id="a")),
+        (b'{"data":"UklG"}', Media("audio", base64="UklG")),
+    ],
+)
+def test_sound_may_come_with_its_data_or_its_id_alone(sound: bytes, media: Media) -> None:
+    raw = b'{"role":"assistant","content":null,"audio":' + sound + b"}"
+    assert chat.message(raw).parts == (media,)
+
+
 def test_empty_reasoning_is_no_thought_but_stays_in_the_message() -> None:
     message = stored("deepseek_call")
     assert not message.has_thoughts

@@ -389,6 +389,20 @@ def test_calls_without_an_index_go_on_by_their_id() -> None:
     )
 
 
+def test_a_call_of_the_old_kind_is_told_when_it_is_whole() -> None:
+    events, _ = whole("old_function_call")
+    call = ToolCall("function_call", "get_weather", '{"city":"Oslo"}')
+    assert events == [CallComplete(call)]
+
+
+def test_of_a_call_only_its_arguments_are_told() -> None:
+    function = '{"name":"f","arguments":"{}","note":"why"}'
+    events, answer = run([chunk(f'{{"tool_calls":[{{"id":"c","function":{function}}}]}}')])
+    assert said(events) == {"call 0": "{}"}
+    assert answer.raw is not None
+    assert dict(chat.message(answer.raw).extra) == {"tool_calls[0].function.note": "why"}
+
+
 def test_an_id_that_comes_late_belongs_to_the_call_that_has_none() -> None:
     _, answer = run(
         [

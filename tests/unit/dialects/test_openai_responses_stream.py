@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from hansard.dialects.dialect import Answer
     from hansard.dialects.events import StreamEvent
+    from hansard.rawjson import JSON
 
 WIRE = Path(__file__).parents[2] / "data" / "wire" / "openai_responses"
 STREAMS = sorted(path.stem for path in WIRE.glob("*.sse"))
@@ -243,7 +244,7 @@ PART = (
 )
 
 
-def delta(text: str, **more: Any) -> str:
+def delta(text: str, **more: JSON) -> str:
     event = {"type": "response.output_text.delta", "output_index": 0, "content_index": 0}
     return json.dumps({**event, "delta": text, "logprobs": [], "obfuscation": "x", **more})
 
@@ -505,7 +506,7 @@ def official(body: bytes) -> list[Any]:
         return [without_parsed(item.to_dict(mode="json")) for item in output]
 
 
-def without_parsed(item: Any) -> Any:
+def without_parsed(item: object) -> object:
     """Leave out what the official client adds: parsed text and arguments."""
     if isinstance(item, dict):
         added = ("parsed", "parsed_arguments")

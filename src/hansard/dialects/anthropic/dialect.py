@@ -17,13 +17,13 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, ClassVar
 
 from ... import rawjson
-from ...errors import Invalid, Unsayable
+from ...errors import Invalid
 from ...messages import Text
+from ..dialect import SYSTEM_FRAME, Composition, Dialect, Fragment, Request, splice_body
+from ..fields import present, text_at
 from .reading import THOUGHTS, blocks, kind_of, make_answer, read_message
 from .saying import say_blocks, say_content, say_result
 from .stream import MessageStream
-from ..dialect import SYSTEM_FRAME, Composition, Dialect, Fragment, Request, splice_body
-from ..fields import present, text_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,12 +80,7 @@ class Anthropic(Dialect):
     def result(self, call: ToolCall, result: ToolResult) -> bytes:
         losses: list[Loss] = []
         said = say_result(call.id, result, losses)
-        if losses:
-            raise Unsayable(
-                f"{self.name} cannot say {losses[0].part} in a tool result: {losses[0].reason}",
-                dialect=self.name,
-                losses=losses,
-            )
+        self._refuse(losses, "in a tool result")
         return said
 
     def frame(self, fragments: Sequence[bytes], then: Sequence[bytes] = ()) -> tuple[bytes, ...]:
@@ -132,13 +127,7 @@ class Anthropic(Dialect):
         parts = [part for draft in ask.system for part in draft.parts if part != Text("")]
         losses: list[Loss] = []
         said = say_blocks(self, "system", parts, losses)
-        if losses:
-            raise Unsayable(
-                f"{self.name} cannot say {losses[0].part} as leading system text: "
-                f"{losses[0].reason}",
-                dialect=self.name,
-                losses=losses,
-            )
+        self._refuse(losses, "as leading system text")
         if said:
             fields["system"] = say_content(parts, said)
         if ask.tools:

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from ... import rawjson
 from ...messages import Media, Native, Reading, Text, Thought, ToolCall, ToolResult, Usage
-from ..dialect import Answer, Problem
-from ..fields import TEXT, Extra, count, object_at, present, text_at
+from ..dialect import Answer, Problem, role_problems
+from ..fields import TEXT, Extra, around, count, object_at, present, text_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -238,11 +238,12 @@ def make_answer(
     finish = text_at(fields, "stop_reason") or None
     if "error" in fields:
         problems.append(Problem("provider_error", _error_detail(fields)))
+    role = fields.get("role", b'"assistant"')
     if content is not None:
         problems += _content_problems(fields, content)
+        problems += role_problems(ROLES.get(text_at({"role": role}, "role"), "user"))
     elif "error" not in fields:
         problems.append(Problem("no_answer", "the answer has no content"))
-    role = fields.get("role", b'"assistant"')
     return Answer(
         raw=None if content is None else b'{"role":' + role + b',"content":' + content + b"}",
         finish=None if finish is None else FINISHES.get(finish, "other"),
@@ -252,7 +253,11 @@ def make_answer(
         cut=any(problem.code == "cut" for problem in problems),
         model=text_at(fields, "model") or None,
         response_id=text_at(fields, "id") or None,
+        envelope=around(fields, _NOT_AROUND),
     )
+
+
+_NOT_AROUND = ("role", "content", "usage")
 
 
 def _content_problems(fields: dict[str, bytes], content: bytes) -> Iterable[Problem]:

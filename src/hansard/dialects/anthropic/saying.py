@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ... import rawjson
 from ...errors import DecodeError
 from ...messages import Media, Native, Refusal, Text, Thought, ToolCall, ToolResult
-from ..dialect import Loss
+from ..dialect import Loss, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -94,7 +94,7 @@ class _Speaker:
             case Refusal(), "assistant":
                 self._lose("refusal", "its words are said as text")
                 return _text(part.text)
-        self._lose(_kind(part), f"no message of role {speaks} has this")
+        self._lose(name_of(part), f"no message of role {speaks} has this")
         return None
 
     def _say_call(self, call: ToolCall) -> bytes | None:
@@ -147,7 +147,7 @@ def _say_inside(part: Part, losses: list[Loss], *, foreign: bool) -> bytes | Non
         return part.raw
     if isinstance(part, Media):
         return _say_media(part, losses, foreign=foreign)
-    losses.append(Loss(0, _kind(part), "only the provider that made it can say this"))
+    losses.append(Loss(0, name_of(part), "only the provider that made it can say this"))
     return None
 
 
@@ -211,9 +211,3 @@ def _object(arguments: str) -> bytes | None:
 def _lose_signature(part: Part, losses: list[Loss]) -> None:
     if getattr(part, "thought_signature", None) is not None:
         losses.append(Loss(0, "thought_signature", "only reasoning is signed here"))
-
-
-def _kind(part: Part) -> str:
-    if isinstance(part, Media | Native):
-        return part.kind
-    return type(part).__name__.lower()

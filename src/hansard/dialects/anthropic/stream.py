@@ -14,7 +14,6 @@ import msgspec
 
 from ... import rawjson
 from ...errors import DecodeError
-from .reading import make_answer, read_call, read_usage
 from ..events import (
     CallComplete,
     CallDelta,
@@ -26,6 +25,7 @@ from ..events import (
 )
 from ..fields import object_at, present, text_at
 from ..stream import StreamReader, StringDelta
+from .reading import make_answer, read_call, read_usage
 
 if TYPE_CHECKING:
     from ..dialect import Answer
@@ -82,6 +82,8 @@ _HINTS = frozenset({"estimated_tokens"})
 _START = frozenset({"id", "type", "role", "content", "model", "usage"})
 _STOP = frozenset({"stop_reason", "stop_sequence"})
 _EVENT = frozenset({"type", "delta", "usage"})
+_NOT_BESIDE = _EVENT | _START | _STOP | {"error"}
+"""What an answer says elsewhere: beside a delta it means nothing."""
 
 _DEPTH_MAX = rawjson.DEPTH_MAX - 8
 """What comes in an event may nest a little deeper in the message."""
@@ -103,7 +105,7 @@ class MessageStream(StreamReader):
                 self._take_escaped(_decode_escaped(data), events)
             else:
                 self._take_plain(_decode_plain(data), events)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except msgspec.DecodeError:
             if data != b"[DONE]":  # some compatible servers close with it
                 self._take_apart(rawjson.compact(data, depth_max=_DEPTH_MAX), events)
 
@@ -117,8 +119,8 @@ class MessageStream(StreamReader):
 
     def _take_escaped(self, event: _Delta[msgspec.Raw], events: list[StreamEvent]) -> None:
         literal = bytes(event.delta.piece)
-        if not (literal.isascii() and literal.startswith(b'"')):
-            rawjson.unquote(literal)  # msgspec lets invalid UTF-8 pass in what it does not decode
+        if not literal.startswith(b'"'):
+            raise _unexpected(f"a delta of {event.delta.grows} that is no text")
         block = self._block(event.index)
         if text := block.growing(event.delta.grows).add(literal):
             _show(block, event.delta.grows, text, events)
@@ -156,8 +158,10 @@ class MessageStream(StreamReader):
 
     def _take_end(self, data: bytes, fields: dict[str, bytes], events: list[StreamEvent]) -> None:
         delta = present(object_at(fields, "delta"))
+        beside = present(fields)
         self._fields |= delta
-        if delta.keys() - _STOP or present(fields).keys() - _EVENT:
+        self._fields |= {key: beside[key] for key in beside if key not in _NOT_BESIDE}
+        if delta.keys() - _STOP or beside.keys() - _EVENT:
             events.append(NativeEvent("message_delta", data))
         self._take_usage(fields, events)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import quote
 
 from ... import rawjson
-from ...errors import Invalid, Unsayable
+from ...errors import Invalid
 from ...messages import Text, ToolResult
 from ..dialect import SYSTEM_FRAME, Composition, Dialect, Fragment, Request, splice_body
 from ..fields import object_at, present, text_at
@@ -24,7 +24,7 @@ from .reading import (
     part_kind,
     read_content,
 )
-from .saying import PartSayer, map_call_id, say_choice, say_content, say_tools
+from .saying import PartSayer, keep_call_id, say_choice, say_content, say_tools
 from .stream import GeminiStream
 
 if TYPE_CHECKING:
@@ -77,13 +77,7 @@ class Gemini(Dialect):
         """
         sayer = PartSayer("tool", foreign=False)
         fragment = sayer.say_result(ToolResult(call.id, call.name, result.content, result.is_error))
-        if sayer.losses:
-            loss = sayer.losses[0]
-            raise Unsayable(
-                f"{self.name} cannot say {loss.part} in a tool result: {loss.reason}",
-                dialect=self.name,
-                losses=sayer.losses,
-            )
+        self._refuse(sayer.losses, "in a tool result")
         return fragment
 
     def frame(self, fragments: Sequence[bytes], then: Sequence[bytes] = ()) -> tuple[bytes, ...]:
@@ -127,13 +121,7 @@ class Gemini(Dialect):
         said: list[bytes] = []
         for draft in system:
             parts, losses = _say_parts("system", draft.parts, foreign=False)
-            if losses:
-                raise Unsayable(
-                    f"{self.name} cannot say {losses[0].part} in a system instruction: "
-                    f"{losses[0].reason}",
-                    dialect=self.name,
-                    losses=losses,
-                )
+            self._refuse(losses, "in a system instruction")
             said += parts
         return rawjson.join_object({"parts": rawjson.join_array(said)})
 
@@ -212,7 +200,7 @@ class Gemini(Dialect):
 
     def call_id(self, foreign_id: str, seed: str) -> str:
         """Keep an id of up to 64 letters, digits and ``_.:-``; another gets a hash suffix."""
-        return map_call_id(foreign_id, seed)
+        return keep_call_id(foreign_id, seed)
 
 
 # -- messages ---------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 from ... import rawjson
 from ...errors import DecodeError
 from ...messages import Media, Native, Reading, Text, Thought, ToolCall, ToolResult, Usage
-from ..dialect import Answer, Problem
-from ..fields import TEXT, Extra, count, object_at, present, text_at
+from ..dialect import Answer, Problem, role_problems
+from ..fields import TEXT, Extra, around, count, object_at, present, text_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -181,7 +181,7 @@ class PartReader:
         if kind:
             return _read_media(part_fields(fields[kind]), signature)
         named = [key for key in fields if key not in _BESIDE]
-        return Native(next(iter([*named, *fields]), "part"), raw)
+        return Native(next(iter([*named, *fields]), "part"), raw, signature)
 
     def _read_call(self, body: dict[str, bytes], signature: str | None) -> ToolCall:
         args = body.get("args", b"null")
@@ -318,8 +318,8 @@ def make_answer(
     found = list(problems)
     blocked = text_at(object_at(fields, "promptFeedback"), "blockReason")
     finish = text_at(candidate, "finishReason")
-    parts = [] if content is None else elements_at(rawjson.fields(content), "parts")
-    read = [present(part_fields(part)) for part in parts]
+    members = {} if content is None else rawjson.fields(content)
+    read = [present(part_fields(part)) for part in elements_at(members, "parts")]
     if "error" in fields:
         found.append(Problem("provider_error", _describe(fields["error"])))
     elif content is None and blocked:
@@ -329,6 +329,8 @@ def make_answer(
         found.append(Problem("no_answer", f"no candidate has a content; finish reason: {ended}"))
     else:
         found += _content_problems(read)
+    if content is not None:
+        found += role_problems(ROLES.get(text_at(members, "role"), "user"))
     return Answer(
         raw=content,
         finish=_finish(
@@ -340,6 +342,9 @@ def make_answer(
         cut=any(problem.code == "cut" for problem in found),
         model=text_at(fields, "modelVersion") or None,
         response_id=text_at(fields, "responseId") or None,
+        envelope=around(
+            fields, ("usageMetadata",), "candidates", around(candidate, ("content", "index"))
+        ),
     )
 
 

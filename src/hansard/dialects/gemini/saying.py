@@ -6,13 +6,14 @@ Every part has one spelling, its keys in the order in which the API gives them.
 from __future__ import annotations
 
 import re
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from ... import rawjson
 from ...errors import DecodeError
 from ...messages import Media, Native, Refusal, Text, Thought, ToolCall, ToolResult
-from ..dialect import Loss
+from ..call_ids import map_call_id
+from ..dialect import Loss, name_of
+from .reading import part_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ...rawjson import JSON
     from ..dialect import ToolSpec
 
-__all__ = ["PartSayer", "map_call_id", "say_choice", "say_content", "say_tools"]
+__all__ = ["PartSayer", "keep_call_id", "say_choice", "say_content", "say_tools"]
 
 SKIP_VALIDATOR = "skip_thought_signature_validator"
 """Stands for the signature of a call that another provider's model made: strict models refuse
@@ -53,7 +54,7 @@ class PartSayer:
 
     def __init__(self, role: Role, *, foreign: bool) -> None:
         self.losses: list[Loss] = []
-        self._role = role
+        self._role: Role = role
         self._foreign = foreign
         self._called = False
 
@@ -81,7 +82,7 @@ class PartSayer:
         return said
 
     def _lose(self, part: Part, reason: str) -> None:
-        self.losses.append(Loss(0, _kind(part), reason))
+        self.losses.append(Loss(0, name_of(part), reason))
 
     def _spell(self, part: Part, **members: bytes) -> bytes:
         """Spell a part, with its signature if that is Gemini's own."""
@@ -117,6 +118,9 @@ class PartSayer:
         said = None if self._foreign else _object(native.raw)
         if said is None:
             self._lose(native, _NOT_OURS if self._foreign else "a part is a JSON object")
+        elif native.thought_signature and "thoughtSignature" not in part_fields(said):
+            signature = rawjson.quote(native.thought_signature)
+            said = rawjson.join_object([*rawjson.members(said), ("thoughtSignature", signature)])
         return said
 
     def _say_call(self, call: ToolCall) -> bytes:
@@ -127,11 +131,11 @@ class PartSayer:
         body = {"id": self._id(call.id), "name": rawjson.quote(call.name), "args": args}
         return self._spell(call, functionCall=_join_present(body))
 
-    def _id(self, call_id: str) -> bytes:
+    def _id(self, known: str) -> bytes:
         """Spell the id of a call or its result; ids are optional."""
-        if not call_id:
+        if not known:
             return b""
-        return rawjson.quote(map_call_id(call_id, "") if self._foreign else call_id)
+        return rawjson.quote(keep_call_id(known, "") if self._foreign else known)
 
     def say_result(self, result: ToolResult) -> bytes:
         """Say a result, under the id and the name that it has."""
@@ -195,19 +199,11 @@ def _join_present(members: dict[str, bytes]) -> bytes:
     return rawjson.join_object([(key, raw) for key, raw in members.items() if raw])
 
 
-def _kind(part: Part) -> str:
-    if isinstance(part, Media | Native):
-        return part.kind
-    return type(part).__name__.lower()
-
-
-def map_call_id(foreign_id: str, seed: str) -> str:
+def keep_call_id(foreign_id: str, seed: str) -> str:
     """Keep an id of up to 64 letters, digits and ``_.:-``; another gets a hash suffix."""
     if _CALL_ID.fullmatch(foreign_id):
         return foreign_id
-    known = ("id", foreign_id) if foreign_id else ("seed", seed)
-    digest = sha256(rawjson.dump(known)).hexdigest()[:16]
-    return f"{_NOT_CALL_ID.sub('_', foreign_id or f'call_{seed}')[:_KEPT_MAX]}_{digest}"
+    return map_call_id(foreign_id, seed, _NOT_CALL_ID, _KEPT_MAX)
 
 
 # -- tools ------------------------------------------------------------------------------------

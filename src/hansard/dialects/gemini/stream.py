@@ -18,6 +18,7 @@ from ..events import (
     UsageReported,
 )
 from ..fields import object_at, present, text_at
+from ..stream import StreamReader, StringDelta
 from .reading import (
     PartReader,
     call_flaw,
@@ -27,7 +28,6 @@ from .reading import (
     part_fields,
     read_usage,
 )
-from ..stream import StreamReader, StringDelta
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,16 +63,28 @@ class _Chunk(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
 
     candidates: list[_Candidate]
     usage_metadata: msgspec.Raw = _NULL
-    model_version: str = ""
-    response_id: str = ""
+    model_version: msgspec.Raw = _NULL
+    response_id: msgspec.Raw = _NULL
     create_time: msgspec.Raw = _NULL
 
 
 _decode = msgspec.json.Decoder(_Chunk).decode
 
-_AROUND = ("usageMetadata", "modelVersion", "responseId", "promptFeedback", "error")
-_CHUNK_KNOWN = frozenset({"candidates", "createTime", *_AROUND})
+_CHUNK_KNOWN = frozenset(
+    {
+        "candidates",
+        "createTime",
+        "error",
+        "modelVersion",
+        "promptFeedback",
+        "responseId",
+        "usageMetadata",
+    }
+)
 _CANDIDATE_KNOWN = frozenset({"content", "finishReason", "index", "safetyRatings"})
+
+_APART = frozenset({"content", "finishReason"})
+"""The members of a candidate that are looked at by themselves."""
 
 _THOUGHT, _NOT_THOUGHT = b',"thought":true', b',"thought":false'
 _FLAGS: dict[object, bytes] = {True: _THOUGHT, False: _NOT_THOUGHT, msgspec.UNSET: b""}
@@ -84,8 +96,8 @@ class GeminiStream(StreamReader):
 
     Consecutive texts with the same ``thought`` join into one part. A part with a signature, or
     with anything else beside its text, stays whole and joins with nothing. What is given again
-    (usage, unknown fields of the content) counts as it came last. Bare JSON lines, which is how
-    a failure in mid-stream can come, are read when the stream ends.
+    (usage, unknown fields of the content, what stands around it) counts as it came last. Bare
+    JSON lines, which is how a failure in mid-stream can come, are read when the stream ends.
     """
 
     def __init__(self) -> None:
@@ -116,10 +128,15 @@ class GeminiStream(StreamReader):
             self._content["role"] = rawjson.quote(candidate.content.role or "model")
         for piece in candidate.content.parts:
             self._say(bytes(piece.text), _FLAGS[piece.thought], events)
-        if chunk.model_version and "modelVersion" not in self._around:
-            self._around["modelVersion"] = rawjson.quote(chunk.model_version)
-        if chunk.response_id and "responseId" not in self._around:
-            self._around["responseId"] = rawjson.quote(chunk.response_id)
+        for key, given in (
+            ("modelVersion", chunk.model_version),
+            ("responseId", chunk.response_id),
+            ("createTime", chunk.create_time),
+        ):
+            if given != _NULL:
+                self._around[key] = rawjson.compact(bytes(given))
+        if candidate.safety_ratings != _NULL:
+            self._candidate["safetyRatings"] = rawjson.compact(bytes(candidate.safety_ratings))
         if candidate.finish_reason:
             self._finish(rawjson.quote(candidate.finish_reason))
         if chunk.usage_metadata != _NULL:
@@ -158,7 +175,8 @@ class GeminiStream(StreamReader):
             self._take_part(part, events)
         for known, given in ((_CANDIDATE_KNOWN, candidate), (_CHUNK_KNOWN, fields)):
             events += [NativeEvent(key, given[key]) for key in given if key not in known]
-        self._around.update({key: fields[key] for key in _AROUND if key in fields})
+        self._around.update({key: fields[key] for key in fields if key != "candidates"})
+        self._candidate.update({key: candidate[key] for key in candidate if key not in _APART})
         if text_at(candidate, "finishReason"):
             self._finish(candidate["finishReason"])
         if text_at(object_at(fields, "promptFeedback"), "blockReason"):
@@ -224,10 +242,8 @@ class _Run:
 def _decode_quickly(data: bytes) -> _Chunk | None:
     """Decode a chunk of nothing but unsigned text, or give None."""
     try:
-        if not data.isascii():
-            data.decode()
         chunk = _decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, RecursionError):
         return None
     if len(chunk.candidates) != 1 or chunk.candidates[0].index != 0:
         return None

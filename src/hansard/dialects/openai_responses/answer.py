@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from ... import rawjson
-from ...errors import DecodeError
-from ...messages import Refusal, Thought, ToolCall, Usage
-from ..dialect import Answer, Problem
-from ..fields import count, object_at, text_at
+from ...messages import Refusal, Thought, ToolCall
+from ..dialect import Answer, Problem, role_problems
+from ..fields import around, object_at, text_at
+from ..openai_answers import describe_error, parses, read_figures
 from .reading import CALLS, item_kind, read_items
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ...messages import Finish, Part
-    from ...rawjson import JSON
+    from ...messages import Finish, Part, Role, Usage
 
 __all__ = ["make_answer", "read_usage"]
+
+
+_COMPACTION = "response.compaction"
+"""What a compaction gives: the user's messages, and an item that stands for all the rest."""
 
 
 def make_answer(
@@ -29,10 +32,12 @@ def make_answer(
     """
     found = list(problems)
     finished = not any(problem.code == "cut" for problem in found)
-    parts = read_items(raw).parts if raw is not None else ()
+    role, parts = _read(raw)
     found += _envelope_problems(response)
     found += _output_problems(response, raw, parts) if not found else []
     found += _item_problems(raw, parts) if raw is not None else []
+    if text_at(response, "object") != _COMPACTION:
+        found += role_problems(role)
     finish, finish_raw = _read_finish(response, parts) if finished else (None, None)
     return Answer(
         raw=raw,
@@ -43,7 +48,20 @@ def make_answer(
         cut=any(problem.code == "cut" for problem in found),
         model=text_at(response, "model") or None,
         response_id=text_at(response, "id") or None,
+        envelope=around(response, _NOT_AROUND),
     )
+
+
+_NOT_AROUND = ("output", "usage", "input", "instructions", "prompt", "text", "tools")
+"""The message, the figures, and what the server repeats of the request, which may be long."""
+
+
+def _read(raw: bytes | None) -> tuple[Role, Sequence[Part]]:
+    """Read the items; none at all are nobody's but the assistant's."""
+    if raw is None:
+        return "assistant", ()
+    reading = read_items(raw)
+    return reading.role, reading.parts
 
 
 _REASONS: dict[str, Finish] = {"max_output_tokens": "length", "content_filter": "filtered"}
@@ -76,20 +94,13 @@ def _reason(response: dict[str, bytes]) -> str:
 def _envelope_problems(response: dict[str, bytes]) -> Iterable[Problem]:
     status = text_at(response, "status")
     if "error" in response:
-        yield Problem("provider_error", _describe(response["error"]))
+        yield Problem("provider_error", describe_error(response["error"]))
     elif status in ("failed", "cancelled"):
         yield Problem("provider_error", f"the response is {status}, and no error says why")
     elif status in ("queued", "in_progress"):
         yield Problem("no_answer", f"the response is {status}; ask for it again by its id")
     elif status == "incomplete" and not _reason(response):
-        yield Problem("cut", "the response is incomplete, and does not say why")
-
-
-def _describe(raw: bytes) -> str:
-    error = rawjson.fields(raw) if raw.startswith(b"{") else {"message": raw}
-    code = text_at(error, "code") or error.get("code", b"null").decode()
-    said = [text_at(error, "type"), code, text_at(error, "message")]
-    return ": ".join([word for word in said if word and word != "null"]) or raw.decode()
+        yield Problem("incomplete", "the response is incomplete, and does not say why")
 
 
 def _output_problems(
@@ -115,30 +126,10 @@ def _item_problems(raw: bytes, parts: Sequence[Part]) -> Iterable[Problem]:
     for call, fields in zip(calls, called, strict=True):
         if text_at(fields, "status") == "incomplete":
             yield Problem("bad_arguments", f"the model did not finish its call of {call.name}")
-        elif not _parses(call):
+        elif not parses(call):
             yield Problem("bad_arguments", f"the arguments of {call.name} are not JSON")
-
-
-def _parses(call: ToolCall) -> bool:
-    """Whether the arguments of a call are whole."""
-    try:
-        _ = call.parsed
-    except DecodeError:
-        return False
-    return True
 
 
 def read_usage(raw: bytes | None) -> Usage | None:
     """Read the figures of usage."""
-    if raw is None or not raw.startswith(b"{"):
-        return None
-    figures = cast("dict[str, JSON]", rawjson.value(raw))
-    input_details = figures.get("input_tokens_details")
-    return Usage(
-        input_tokens=count(figures, "input_tokens"),
-        output_tokens=count(figures, "output_tokens"),
-        cached_tokens=count(input_details, "cached_tokens"),
-        cache_write_tokens=count(input_details, "cache_write_tokens"),
-        reasoning_tokens=count(figures.get("output_tokens_details"), "reasoning_tokens"),
-        raw=raw,
-    )
+    return read_figures(raw, "input", "output")

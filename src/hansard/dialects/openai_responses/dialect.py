@@ -1,4 +1,4 @@
-"""OpenAI Responses, and everything that speaks it: llama.cpp, vLLM, xAI, OpenRouter…
+"""OpenAI Responses, and everything that speaks it: llama.cpp, vLLM, xAI, OpenRouter.
 
 A native message is an array of items, and an answer is one message: its output items, in order,
 nothing dropped. So reasoning stays with the item that it belongs to, and what only this provider
@@ -12,18 +12,18 @@ kept to what is sent here, which is everything: use them only for what Hansard h
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import TYPE_CHECKING, ClassVar
 
 from ... import rawjson
 from ...errors import DecodeError, Invalid, Unsayable
 from ...messages import Text, ToolResult
-from ..dialect import Composition, Dialect, Fragment, Problem, Request, splice_body
+from ..call_ids import HASH_LENGTH, map_call_id
+from ..dialect import Composition, Dialect, Fragment, Problem, Request, name_of, splice_body
 from ..fields import present, text_at
 from .answer import make_answer
 from .reading import RESULTS, is_content, item_kind, read_items
-from .saying import Saying, kind_of, say_choice, say_content, say_tool
+from .saying import Saying, say_choice, say_content, say_tool
 from .stream import ResponsesStream
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class OpenAIResponses(Dialect):
         if said is None:
             raise Unsayable(
                 f"{self.name} takes text, images and files as a tool result, "
-                f"found {kind_of(part)}; say it in text",
+                f"found {name_of(part)}; say it in text",
                 dialect=self.name,
             )
         return said
@@ -163,7 +163,7 @@ class OpenAIResponses(Dialect):
         odd = [part for draft in system for part in draft.parts if not isinstance(part, Text)]
         if odd:
             raise Unsayable(
-                f"{self.name} takes leading system messages as text, found {kind_of(odd[0])}; "
+                f"{self.name} takes leading system messages as text, found {name_of(odd[0])}; "
                 "say it in a user message",
                 dialect=self.name,
             )
@@ -238,14 +238,10 @@ class OpenAIResponses(Dialect):
         """
         if _CALL_ID.fullmatch(foreign_id):
             return foreign_id
-        known = ("id", foreign_id) if foreign_id else ("seed", seed)
-        digest = hashlib.sha256(rawjson.dump(known)).hexdigest()[:_HASH_LENGTH]
-        stem = _NOT_OF_AN_ID.sub("_", foreign_id or f"call_{seed}")
-        return f"{stem[: _CALL_ID_MAX - _HASH_LENGTH - 1]}_{digest}"
+        return map_call_id(foreign_id, seed, _NOT_OF_AN_ID, _CALL_ID_MAX - HASH_LENGTH - 1)
 
 
 _CALL_ID_MAX = 64
-_HASH_LENGTH = 16
 _CALL_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{_CALL_ID_MAX}}}")
 _NOT_OF_AN_ID = re.compile(r"[^A-Za-z0-9_-]")
 

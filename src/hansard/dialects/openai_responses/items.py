@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ... import rawjson
 from ..fields import text_at
-from .reading import item_kind
 from ..stream import StringDelta
+from .reading import item_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -99,7 +99,10 @@ def _role(speakers: list[str]) -> Role:
         "": "assistant",
         "tool": "tool",
     }
-    return next((role for speaker, role in order.items() if speaker in speakers), "assistant")
+    for speaker, role in order.items():
+        if speaker in speakers:
+            return role
+    return "assistant"
 
 
 def _said(kind: str, fields: dict[str, bytes], raw: bytes) -> list[Part]:

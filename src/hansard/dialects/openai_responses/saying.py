@@ -6,38 +6,22 @@ from typing import TYPE_CHECKING
 
 from ... import rawjson
 from ...messages import Media, Native, Refusal, Text, Thought, ToolCall, ToolResult
-from ..dialect import Loss
 from ..fields import text_at
+from ..saying import Sayer
 from .reading import CALLS, is_content
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from ...messages import Part
     from ...rawjson import JSON
     from ..dialect import ToolSpec
 
-__all__ = ["Saying", "kind_of", "say_choice", "say_content", "say_tool"]
+__all__ = ["Saying", "say_choice", "say_content", "say_tool"]
 
 
-class Saying:
-    """Says the parts of one draft, and gathers what is lost on the way.
-
-    ``call_id`` maps the ids of a foreign draft; it is None for one of this dialect.
-    """
-
-    def __init__(self, call_id: Callable[[str, str], str] | None) -> None:
-        self.losses: list[Loss] = []
-        self._call_id = call_id
-
-    @property
-    def foreign(self) -> bool:
-        """Whether the draft comes from another dialect."""
-        return self._call_id is not None
-
-    def lose(self, part: Part | str, reason: str) -> None:
-        """List something that cannot be said."""
-        self.losses.append(Loss(0, part if isinstance(part, str) else kind_of(part), reason))
+class Saying(Sayer):
+    """Says the parts of one draft as items, or as the content of one."""
 
     def answer(self, part: Part) -> bytes | None:
         """Say what the assistant says: an item, or a content part where the words need one.
@@ -113,19 +97,9 @@ class Saying:
             return False
         return True
 
-    def _id(self, call_id: str, name: str, position: int) -> str:
-        return self._call_id(call_id, f"{name}_{position}") if self._call_id else call_id
-
     def _lose_signature(self, part: Part) -> None:
         if getattr(part, "thought_signature", None) is not None:
             self.lose("thought_signature", "only reasoning is signed here")
-
-
-def kind_of(part: Part) -> str:
-    """Name a part for people."""
-    if isinstance(part, Media | Native):
-        return part.kind
-    return type(part).__name__.lower()
 
 
 # -- content parts ----------------------------------------------------------------------------

@@ -10,7 +10,7 @@ is not put into it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
@@ -28,10 +28,10 @@ from ..events import (
     UsageReported,
 )
 from ..fields import object_at, present, text_at
+from ..stream import StreamReader
 from .answer import make_answer, read_usage
 from .items import GROWTHS, PARTS, Growth, Items
 from .reading import CALLS, PARAGRAPH, read_items
-from ..stream import StreamReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,8 +99,8 @@ class ResponsesStream(StreamReader):
         name, _, step = kind.rpartition(".")
         if step in ("delta", "done") and name in GROWTHS:
             told = self._take_growth(GROWTHS[name], fields, events)
-        elif kind in _HANDLERS:
-            told = _HANDLERS[kind](self, fields, events)
+        elif kind in self._handlers:
+            told = self._handlers[kind](self, fields, events)
         else:
             told = False
         if not told:
@@ -218,9 +218,13 @@ class ResponsesStream(StreamReader):
     # -- the response around them -------------------------------------------------------------
 
     def _begin(self, fields: dict[str, bytes], _events: list[StreamEvent]) -> bool:
-        response = object_at(fields, "response")
-        self._response |= {key: response[key] for key in ("id", "model") if key in response}
+        self._take_response(object_at(fields, "response"))
         return True
+
+    def _take_response(self, response: dict[str, bytes]) -> None:
+        """Keep what stands around the items. A response says what became of it when it ends."""
+        given = present(response)
+        self._response |= {key: given[key] for key in given if key not in _AT_THE_END}
 
     def _finish(self, fields: dict[str, bytes], events: list[StreamEvent]) -> bool:
         self._done = True
@@ -244,6 +248,33 @@ class ResponsesStream(StreamReader):
         said = {key: raw for key, raw in fields.items() if key in _OF_ERRORS}
         self._response.setdefault("error", fields.get("error") or rawjson.join_object(said))
         return True
+
+    def _pass(self, _fields: dict[str, bytes], _events: list[StreamEvent]) -> bool:
+        """Take what says nothing but that the server is there."""
+        return True
+
+    _handlers: ClassVar[
+        dict[str, Callable[[ResponsesStream, dict[str, bytes], list[StreamEvent]], bool]]
+    ] = {
+        "response.created": _begin,
+        "response.queued": _begin,
+        "response.in_progress": _begin,
+        "response.output_item.added": _add_item,
+        "response.output_item.done": _end_item,
+        "response.content_part.added": _take_part,
+        "response.content_part.done": _take_part,
+        "response.reasoning_summary_part.added": _take_part,
+        "response.reasoning_summary_part.done": _take_part,
+        "response.output_text.annotation.added": _take_annotation,
+        "response.completed": _finish,
+        "response.incomplete": _finish,
+        "response.failed": _finish,
+        "response.cancelled": _finish,
+        "error": _fail,
+        "": _fail,
+        "keepalive": _pass,
+    }
+    """What takes an event, and says whether the neutral events tell all of it."""
 
     def _answer(self) -> Answer:
         output = [raw for item in self._items.ordered() if (raw := self._literal(item)) is not None]
@@ -271,24 +302,4 @@ def _whole(fields: dict[str, bytes], key: str) -> int | None:
 
 _DIGITS_MAX = 9
 _OF_ERRORS = ("code", "message", "param")
-
-_HANDLERS: dict[str, Callable[[ResponsesStream, dict[str, bytes], list[StreamEvent]], bool]] = {
-    "response.created": ResponsesStream._begin,
-    "response.queued": ResponsesStream._begin,
-    "response.in_progress": ResponsesStream._begin,
-    "response.output_item.added": ResponsesStream._add_item,
-    "response.output_item.done": ResponsesStream._end_item,
-    "response.content_part.added": ResponsesStream._take_part,
-    "response.content_part.done": ResponsesStream._take_part,
-    "response.reasoning_summary_part.added": ResponsesStream._take_part,
-    "response.reasoning_summary_part.done": ResponsesStream._take_part,
-    "response.output_text.annotation.added": ResponsesStream._take_annotation,
-    "response.completed": ResponsesStream._finish,
-    "response.incomplete": ResponsesStream._finish,
-    "response.failed": ResponsesStream._finish,
-    "response.cancelled": ResponsesStream._finish,
-    "error": ResponsesStream._fail,
-    "": ResponsesStream._fail,
-    "keepalive": lambda _reader, _fields, _events: True,
-}
-"""What takes an event, and says whether the neutral events tell all of it."""
+_AT_THE_END = frozenset({"status", "error", "incomplete_details", "output", "usage"})

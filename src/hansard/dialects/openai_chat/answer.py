@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from .. import rawjson
-from ..errors import DecodeError
-from ..messages import Refusal, Text, Thought, ToolCall, Usage
-from .dialect import Answer, Problem
-from .fields import count, present, text_at
-from .openai_chat_reading import read_message
+from ... import rawjson
+from ...messages import Reading, Refusal, Text, Thought, ToolCall
+from ..dialect import Answer, Problem, role_problems
+from ..fields import around, present, text_at
+from ..openai_answers import describe_error, parses, read_figures
+from .reading import read_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ..messages import Finish, Part
-    from ..rawjson import JSON
+    from ...messages import Finish, Part, Usage
 
-__all__ = ["make_answer", "parses", "read_usage"]
+__all__ = ["make_answer", "read_usage"]
 
 FINISHES: dict[str, Finish] = {
     "stop": "stop",
@@ -40,13 +39,15 @@ def make_answer(
     """Judge an answer, from wherever it came: a whole body, or a stream that was put together."""
     problems = list(found)
     finish = text_at(choice, "finish_reason") or None
-    parts = read_message(message).parts if message is not None else ()
+    reading = read_message(message) if message is not None else Reading("assistant")
+    parts = reading.parts
     if failure := _failure(fields, choice):
         problems.insert(0, Problem("provider_error", failure))
     elif message is None:
         problems.append(Problem("no_answer", "the answer has no choice with a message"))
     if message is not None:
         problems += _message_problems(parts, finish)
+        problems += role_problems(reading.role)
     return Answer(
         raw=message,
         finish=_read_finish(finish, parts),
@@ -56,6 +57,7 @@ def make_answer(
         cut=any(problem.code == "cut" for problem in problems),
         model=text_at(fields, "model") or None,
         response_id=text_at(fields, "id") or None,
+        envelope=around(fields, ("usage",), "choices", around(choice, ("message", "index"))),
     )
 
 
@@ -81,10 +83,7 @@ def _failure(fields: dict[str, bytes], choice: dict[str, bytes]) -> str:
     if raw is None:
         finish = text_at(choice, "finish_reason")
         return f"the model was stopped: {finish}" if finish in _FAILED else ""
-    error = rawjson.fields(raw) if raw.startswith(b"{") else {"message": raw}
-    code = text_at(error, "code") or error.get("code", b"").decode()
-    said = [text_at(error, "type"), code, text_at(error, "message")]
-    return ": ".join([word for word in said if word and word != "null"]) or raw.decode()
+    return describe_error(raw)
 
 
 def _message_problems(parts: Sequence[Part], finish: str | None) -> Iterable[Problem]:
@@ -99,27 +98,6 @@ def _message_problems(parts: Sequence[Part], finish: str | None) -> Iterable[Pro
             yield Problem("bad_arguments", f"the arguments of {part.name} are not JSON")
 
 
-def parses(call: ToolCall) -> bool:
-    """Whether the arguments of a call are whole."""
-    try:
-        _ = call.parsed
-    except DecodeError:
-        return False
-    return True
-
-
 def read_usage(raw: bytes | None) -> Usage | None:
-    """Read the figures. DeepSeek counts what came from its cache in a place of its own."""
-    if raw is None or not raw.startswith(b"{"):
-        return None
-    figures = cast("dict[str, JSON]", rawjson.value(raw))
-    prompt = figures.get("prompt_tokens_details")
-    output = figures.get("completion_tokens_details")
-    return Usage(
-        input_tokens=count(figures, "prompt_tokens"),
-        output_tokens=count(figures, "completion_tokens"),
-        cached_tokens=count(prompt, "cached_tokens") or count(figures, "prompt_cache_hit_tokens"),
-        cache_write_tokens=count(prompt, "cache_write_tokens"),
-        reasoning_tokens=count(output, "reasoning_tokens"),
-        raw=raw,
-    )
+    """Read the figures of usage."""
+    return read_figures(raw, "prompt", "completion")

@@ -4,39 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import rawjson
-from ..messages import Media, Native, Refusal, Text, Thought, ToolCall, ToolResult
-from .dialect import Loss
-from .openai_chat_reading import OLD_CALL
+from ... import rawjson
+from ...messages import Media, Native, Refusal, Text, Thought, ToolCall, ToolResult
+from ..saying import Sayer
+from .reading import OLD_CALL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from ..messages import Part
-    from ..rawjson import JSON
-    from .dialect import ToolSpec
+    from ...messages import Part
+    from ...rawjson import JSON
+    from ..dialect import ToolSpec
 
 __all__ = ["Saying", "say_choice", "say_tool"]
 
 
-class Saying:
-    """Says the parts of one draft, and gathers what is lost on the way.
-
-    ``call_id`` maps the ids of a foreign draft; it is None for one of this dialect.
-    """
-
-    def __init__(self, call_id: Callable[[str, str], str] | None) -> None:
-        self.losses: list[Loss] = []
-        self._call_id = call_id
-
-    @property
-    def foreign(self) -> bool:
-        """Whether the draft comes from another dialect."""
-        return self._call_id is not None
-
-    def lose(self, part: Part | str, reason: str) -> None:
-        """List something that cannot be said."""
-        self.losses.append(Loss(0, part if isinstance(part, str) else kind_of(part), reason))
+class Saying(Sayer):
+    """Says the parts of one draft, in messages of Chat Completions."""
 
     # -- whole messages -----------------------------------------------------------------------
 
@@ -144,9 +128,6 @@ class Saying:
             said["extra_content"] = signature
         return rawjson.join_object(said)
 
-    def _id(self, call_id: str, name: str, position: int) -> str:
-        return self._call_id(call_id, f"{name}_{position}") if self._call_id else call_id
-
     def _signature(self, parts: Sequence[Part]) -> bytes | None:
         """Say a signature where Gemini's servers have it. A message's text has one, a call too."""
         signed = [part for part in parts if getattr(part, "thought_signature", None)]
@@ -166,13 +147,6 @@ class Saying:
 
 
 _BESIDE_CONTENT = (Thought, Refusal, ToolCall)
-
-
-def kind_of(part: Part) -> str:
-    """Name a part for people."""
-    if isinstance(part, Media | Native):
-        return part.kind
-    return type(part).__name__.lower()
 
 
 def say_text(text: Text) -> bytes:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .. import rawjson
-from .fields import object_at, present, text_at
-from .openai_chat_answer import parses
-from .openai_chat_reading import read_calls
-from .stream import ObjectDelta
+from ... import rawjson
+from ..fields import object_at, present, text_at
+from ..openai_answers import parses
+from ..stream import ObjectDelta
+from .reading import read_calls
 
 __all__ = ["ONCE", "CallPieces", "ListPieces"]
 
@@ -107,7 +107,7 @@ class ListPieces:
             self._items.append(raw)
             return ""
         last = self._items[-1] if self._items else None
-        if not isinstance(last, ObjectDelta) or not _goes_on(last.members(), piece):
+        if not isinstance(last, ObjectDelta) or not _goes_on(last, piece):
             last = ObjectDelta(ONCE)
             self._items.append(last)
         texts = [(key, last.put(key, part)) for key, part in piece.items()]
@@ -124,11 +124,14 @@ class ListPieces:
 _TEXT_KINDS = frozenset({"text", "reasoning.text", "reasoning.summary"})
 
 
-def _goes_on(last: dict[str, bytes], piece: dict[str, bytes]) -> bool:
+def _goes_on(last: ObjectDelta, piece: dict[str, bytes]) -> bool:
     """Whether a piece goes on with the last item. A signature ends it."""
-    known, more = present(last), present(piece)
+    # Only what is compared is looked at: the text so far may be long.
+    known = present({key: raw for key in _TOLD_BY if (raw := last.get(key)) is not None})
+    more = present(piece)
     same = all(known.get(key, more.get(key)) == more.get(key, known.get(key)) for key in _SAME)
-    return same and not text_at(last, "signature")
+    return same and not text_at(known, "signature")
 
 
 _SAME = ("type", "id", "index")
+_TOLD_BY = (*_SAME, "signature")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from .. import rawjson
-from ..errors import DecodeError
-from .events import (
+from ... import rawjson
+from ...errors import DecodeError
+from ..events import (
     CallComplete,
     CallDelta,
     CallStarted,
@@ -21,16 +21,17 @@ from .events import (
     ThoughtDelta,
     UsageReported,
 )
-from .fields import object_at, objects_at, present, text_at
-from .openai_chat_answer import make_answer, parses, read_usage
-from .openai_chat_pieces import ONCE, CallPieces, ListPieces
-from .openai_chat_reading import read_calls
-from .stream import ObjectDelta, StreamReader
+from ..fields import object_at, objects_at, present, text_at
+from ..openai_answers import parses
+from ..stream import ObjectDelta, StreamReader
+from .answer import make_answer, read_usage
+from .pieces import ONCE, CallPieces, ListPieces
+from .reading import read_calls
 
 if TYPE_CHECKING:
-    from ..messages import ToolCall
-    from .dialect import Answer
-    from .events import StreamEvent
+    from ...messages import ToolCall
+    from ..dialect import Answer
+    from ..events import StreamEvent
 
 __all__ = ["ChatStream"]
 
@@ -66,6 +67,8 @@ _decode = msgspec.json.Decoder(_Chunk).decode
 _decode_more = msgspec.json.Decoder(list[_MoreArguments]).decode
 
 _NAMES = ("id", "model")
+_NOT_AROUND = frozenset({"choices", "usage", "error", *_NAMES})
+_NOT_AROUND_DELTA = frozenset({"delta", "error", "finish_reason", "logprobs"})
 _NOBODY = (b"null", b'""')
 _TOLD = frozenset({"role", "refusal", "function_call"})
 _THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
@@ -82,16 +85,15 @@ class ChatStream(StreamReader):
         self._thoughts_in: str | None = None
         self._choice: dict[str, bytes] = {}
         self._envelope: dict[str, bytes] = {}
+        self._begun = False
 
     def _take(self, data: bytes, events: list[StreamEvent]) -> None:
         if data == b"[DONE]":
             return
         try:
             chunk = _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except (msgspec.DecodeError, RecursionError):
             chunk = _decode_odd(rawjson.compact(data))
-        if not data.isascii():
-            _check_utf8(data)
         for choice in chunk.choices or ():
             if choice.index == 0:
                 self._take_choice(choice, events)
@@ -208,6 +210,9 @@ class ChatStream(StreamReader):
             for key in _NAMES:
                 if text := getattr(chunk, key):
                     self._envelope.setdefault(key, rawjson.quote(text))
+        if not self._begun or self._done or not chunk.choices or chunk.usage != _NULL:
+            self._begun = True
+            self._take_around(rawjson.fields(rawjson.compact(data)))
         if chunk.usage != _NULL:
             self._envelope["usage"] = raw = rawjson.compact(bytes(chunk.usage))
             if usage := read_usage(raw):
@@ -216,6 +221,15 @@ class ChatStream(StreamReader):
             self._envelope["error"] = bytes(chunk.error)
         elif chunk.object == "error":
             self._envelope["error"] = data
+
+    def _take_around(self, fields: dict[str, bytes]) -> None:
+        """Keep what the chunks that begin and end an answer say of it; the others repeat it."""
+        given = present(fields)
+        self._envelope |= {key: given[key] for key in given if key not in _NOT_AROUND}
+        for choice in objects_at(given, "choices"):
+            if choice.get("index", b"0") == b"0":
+                said = present(choice)
+                self._choice |= {key: said[key] for key in said if key not in _NOT_AROUND_DELTA}
 
     def _assembled(self) -> bytes:
         message = {"role": b"null", "content": b"null"} | self._message.members()
@@ -237,14 +251,6 @@ class ChatStream(StreamReader):
 
 
 # -- odd chunks -------------------------------------------------------------------------------
-
-
-def _check_utf8(data: bytes) -> None:
-    """Refuse what msgspec lets through in the members that it does not decode."""
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        raise DecodeError(f"expected UTF-8: {error}", reason="not_utf8") from None
 
 
 def _decode_odd(data: bytes) -> _Chunk:

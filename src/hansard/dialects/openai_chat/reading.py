@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from .. import rawjson
-from ..messages import Media, Native, Reading, Refusal, Text, Thought, ToolCall, ToolResult
-from .fields import TEXT, Extra, object_at, objects_at, text_at
+from ... import rawjson
+from ...messages import Media, Native, Reading, Refusal, Text, Thought, ToolCall, ToolResult
+from ..fields import TEXT, Extra, object_at, objects_at, text_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..messages import Part, Role
-    from .fields import Known
+    from ...messages import Part, Role
+    from ..fields import Known
 
 __all__ = ["OLD_CALL", "ROLES", "read_calls", "read_message"]
 

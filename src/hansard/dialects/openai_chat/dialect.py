@@ -7,26 +7,26 @@ goes back untouched, because the bytes do.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import TYPE_CHECKING, ClassVar
 
-from .. import rawjson
-from ..errors import Invalid, Unsayable
-from ..messages import Media, Text, ToolResult
-from .dialect import Composition, Dialect, Fragment, Request, splice_body
-from .fields import object_at, present, text_at
-from .openai_chat_answer import make_answer
-from .openai_chat_reading import OLD_CALL, ROLES, read_message
-from .openai_chat_saying import Saying, kind_of, say_choice, say_text, say_tool
-from .openai_chat_stream import ChatStream
+from ... import rawjson
+from ...errors import Invalid, Unsayable
+from ...messages import Media, Text, ToolResult
+from ..call_ids import HASH_LENGTH, map_call_id
+from ..dialect import Composition, Dialect, Fragment, Request, name_of, splice_body
+from ..fields import object_at, present, text_at
+from .answer import make_answer
+from .reading import OLD_CALL, ROLES, read_message
+from .saying import Saying, say_choice, say_text, say_tool
+from .stream import ChatStream
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..messages import Draft, Reading, ToolCall
-    from ..rawjson import JSON
-    from .dialect import Answer, Ask
+    from ...messages import Draft, Reading, ToolCall
+    from ...rawjson import JSON
+    from ..dialect import Answer, Ask
 
 __all__ = ["OpenAIChat"]
 
@@ -35,12 +35,7 @@ class OpenAIChat(Dialect):
     """The dialect of ``/chat/completions``."""
 
     name = "openai"
-    call_marks: ClassVar[tuple[bytes, ...]] = (
-        b'"tool_calls"',
-        b'"function_call"',
-        b'"role":"tool"',
-        b'"role":"function"',
-    )
+    call_marks: ClassVar[tuple[bytes, ...]] = (b'"tool', b'"function')
     cut_marks: ClassVar[tuple[bytes, ...]] = (
         b'"audio":{',
         b'"role":"tool","tool_call_id"',
@@ -78,7 +73,7 @@ class OpenAIChat(Dialect):
         odd = [part for part in result.content if isinstance(part, Media)]
         if odd:
             raise Unsayable(
-                f"{self.name} takes text as a tool result, found {kind_of(odd[0])}; "
+                f"{self.name} takes text as a tool result, found {name_of(odd[0])}; "
                 "send it in a user message beside the results",
                 dialect=self.name,
             )
@@ -150,13 +145,15 @@ class OpenAIChat(Dialect):
         return (Fragment(call_id, text_at(fields, "name"), raw),), None
 
     def project(self, raw: bytes) -> bytes | None:
-        """Change what OpenAI does not take back. Only this, and always the same:
+        """Change what OpenAI does not take back.
+
+        Only this, and always the same:
 
         - of ``audio`` all is cut but its id;
         - a result without ``content``, or a message that is nothing but a role, gets an empty
           content: that is how a state of version 1 stores what is empty.
         """
-        if not any([mark in raw for mark in self.cut_marks]):
+        if b'"audio":{' not in raw and b'"content"' in raw:
             return raw
         fields = rawjson.fields(raw)
         role, sound = text_at(fields, "role"), object_at(fields, "audio")
@@ -170,14 +167,10 @@ class OpenAIChat(Dialect):
         """Keep an id of up to 40 letters, digits, ``_`` and ``-``; another gets a hash suffix."""
         if _CALL_ID.fullmatch(foreign_id) and foreign_id != OLD_CALL:
             return foreign_id
-        known = ("id", foreign_id) if foreign_id else ("seed", seed)
-        digest = hashlib.sha256(rawjson.dump(known)).hexdigest()[:_HASH_LENGTH]
-        stem = _NOT_CALL_ID.sub("_", foreign_id or f"call_{seed}")
-        return f"{stem[: _CALL_ID_MAX - _HASH_LENGTH - 1]}_{digest}"
+        return map_call_id(foreign_id, seed, _NOT_CALL_ID, _CALL_ID_MAX - HASH_LENGTH - 1)
 
 
 _CALL_ID_MAX = 40
-_HASH_LENGTH = 16
 _CALL_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{_CALL_ID_MAX}}}")
 _NOT_CALL_ID = re.compile(r"[^A-Za-z0-9_-]")
 
