@@ -48,7 +48,7 @@ class Limits(msgspec.Struct, frozen=True):
     """What a state may at most be. Checked before memory is spent on it."""
 
     size_max: int = 64 << 20
-    unpacked_max: int = 256 << 20
+    unpacked_max: int = 64 << 20
     messages_max: int = 1_000_000
 
 
@@ -113,12 +113,18 @@ def load(
     """Read a state that is in a dialect. None and ``b""`` begin a conversation.
 
     ``conversation`` is the id of a conversation that begins here. Raises `SealBroken` where a
-    seal does not open, or where one was expected and there is none; nothing else.
+    seal does not open, or where one was expected and there is none, and `Invalid` where a
+    keyring is given without an owner; nothing else.
     """
     if not data:
         return Loaded(Record(conversation, dialect))
+    if len(data) > limits.size_max:
+        detail = f"expected at most {limits.size_max} bytes, found {len(data)}"
+        return Loaded(Record(conversation, dialect), Rejected("too_large", detail, bytes(data)))
+    # Not in what follows: a forgotten owner is the caller's mistake, and no reason to start afresh.
+    plain = _unseal(data, keyring, owner)
     try:
-        return Loaded(_read(data, dialect, conversation, keyring, owner, limits))
+        return Loaded(_read(plain, dialect, conversation, limits))
     except DecodeError as error:
         reason, detail = error.reason, str(error)
     except UnknownDialect as error:
@@ -128,19 +134,7 @@ def load(
     return Loaded(Record(conversation, dialect), Rejected(reason, detail, bytes(data)))
 
 
-def _read(  # noqa: PLR0917 -- all that `load` was given
-    data: bytes,
-    dialect: Dialect,
-    conversation: str,
-    keyring: Keyring | None,
-    owner: str,
-    limits: Limits,
-) -> Record:
-    if len(data) > limits.size_max:
-        raise DecodeError(
-            f"expected at most {limits.size_max} bytes, found {len(data)}", reason="too_large"
-        )
-    data = _unseal(data, keyring, owner)
+def _read(data: bytes, dialect: Dialect, conversation: str, limits: Limits) -> Record:
     if data.startswith(_GZIP):
         data = _unpack(data, limits.unpacked_max)
     record = versions.read(data, registry.dialect, conversation=conversation)

@@ -36,7 +36,7 @@ _HEX = st.integers(0, 0xFFFF)
 _SURROGATES = st.integers(0xD800, 0xDFFF)
 
 
-def _escape(code: int, upper: bool) -> str:  # noqa: FBT001 -- mapped over two strategies
+def _escape(code: int, upper: bool) -> str:
     return f"\\u{code:04X}" if upper else f"\\u{code:04x}"
 
 

@@ -60,7 +60,7 @@ def test_both_ways_of_reading_say_the_same(messages: list[bytes]) -> None:
 
 
 @given(st.one_of(broken_documents(), st.binary(max_size=40)), st.booleans())
-def test_any_bytes_are_a_blob_or_a_refusal(splinter: bytes, canonical: bool) -> None:  # noqa: FBT001
+def test_any_bytes_are_a_blob_or_a_refusal(splinter: bytes, canonical: bool) -> None:
     head = b'{"version":1,"provider":"openai","processed_length":2,"messages":['
     data = head + splinter + b"]}" if canonical else splinter
     try:

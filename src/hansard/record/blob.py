@@ -133,7 +133,7 @@ def _decoded(raw: msgspec.Raw, kind: type[Decoded]) -> Decoded:
     """Decode headers. Lone surrogates, which msgspec refuses, can be in names that others gave."""
     try:
         return msgspec.json.decode(raw, type=kind)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:
         return msgspec.convert(rawjson.value(rawjson.compact(bytes(raw))), kind)
@@ -193,7 +193,9 @@ def write(record: Record) -> bytes:
         crc,
     )
     end = b"]," + _rest(record, added, loaded)[1:]
-    return splice_body(start, pieces, b'%b,"sum":"%08x"}' % (end[:-1], crc32(end[:-1], crc32(start))))
+    return splice_body(
+        start, pieces, b'%b,"sum":"%08x"}' % (end[:-1], crc32(end[:-1], crc32(start)))
+    )
 
 
 def _rest(record: Record, added: list[Line], loaded: LoadedRoot | None) -> bytes:
@@ -323,15 +325,19 @@ def read(data: bytes, find: Callable[[str], Dialect]) -> Record:
 
 
 def _record(
-    start: re.Match[bytes], messages: memoryview, end: bytes, crc: int, find: Callable[[str], Dialect]
+    start: re.Match[bytes],
+    messages: memoryview,
+    end: bytes,
+    crc: int,
+    find: Callable[[str], Dialect],
 ) -> Record:
     try:
         rest = _decode_rest(end)
     except (msgspec.DecodeError, RecursionError):
         rest = _decode_rest_odd(end)
-    dialect = find(rawjson.unquote(start[1]))
+    dialect = find(rawjson.unquote(rawjson.compact(start[1])))
     record = Record(
-        rawjson.unquote(start[2]),
+        rawjson.unquote(rawjson.compact(start[2])),
         dialect,
         start=Context(LoadedRoot(dialect, messages, rest, crc)),
         base=rest.next,

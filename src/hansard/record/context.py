@@ -22,7 +22,18 @@ if TYPE_CHECKING:
     from ..dialects.pairing import Repair, Repaired
     from .entries import Entry
 
-__all__ = ["Context", "Line", "Replaced", "Root", "Stored", "compacted", "covers", "curated", "position", "sent"]
+__all__ = [
+    "Context",
+    "Line",
+    "Replaced",
+    "Root",
+    "Stored",
+    "compacted",
+    "covers",
+    "curated",
+    "position",
+    "sent",
+]
 
 _SEGMENTS_MAX = 64
 """From how many pieces on the joined messages are kept for the next request."""

@@ -323,9 +323,7 @@ class Record:
         else:
             self._add_foreign(line)
 
-    def _take_answer(
-        self, entry: Said, line: Line, turn: OpenTurn, round_: Round | None
-    ) -> None:
+    def _take_answer(self, entry: Said, line: Line, turn: OpenTurn, round_: Round | None) -> None:
         if entry.problems:
             self._change(failures=turn.failures + 1)
             return
@@ -427,9 +425,7 @@ def _settled(outcome: Outcome | None) -> bool:
 def _not_started(round_: Round, position: int) -> Round:
     """Somebody knows that the call never ran: it is as if it had not been started."""
     outcomes = {at: ended for at, ended in (round_.outcomes or {}).items() if at != position}
-    return msgspec.structs.replace(
-        round_, intents=round_.intents - {position}, outcomes=outcomes
-    )
+    return msgspec.structs.replace(round_, intents=round_.intents - {position}, outcomes=outcomes)
 
 
 def _fragments(round_: Round, dialect: Dialect) -> list[bytes]:

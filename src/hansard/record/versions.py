@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from .. import rawjson
 from ..dialects.dialect import Dialect
 from ..errors import DecodeError, Invalid
 from . import blob, goblob, gojson
@@ -105,7 +106,7 @@ class GoRoot(Stored):
 
     def lines(self) -> Sequence[Line]:
         return [
-            _go_line(seq, raw, self.dialect)
+            _go_line(seq, self.dialect.unsplice([raw]), self.dialect)
             for seq, raw in enumerate(self.items())
             if raw != b"null"
         ]
@@ -159,9 +160,17 @@ def _write_go(record: Record) -> bytes:
     lines = context.added() if go else context.lines()
     spell = goblob.spell if name == "openai" else gojson.escape
     messages: list[bytes | memoryview] = [go.messages] if go else []
-    messages += [spell(line.raw) for line in lines]
-    processed = go.processed if go and not lines else record.processed
+    messages += [spell(record.dialect.splice(line.raw)) for line in lines]
+    processed = go.processed if go and not lines else _processed(record)
     return goblob.write(provider=name, processed_length=processed, messages=messages)
+
+
+def _processed(record: Record) -> int:
+    """How many of the messages a model has seen, where each item of one counts."""
+    if not record.dialect.itemized:
+        return record.processed
+    seen = record.context.lines()[: record.processed]
+    return sum([len(rawjson.elements(line.raw)) for line in seen])
 
 
 def _read_current(data: bytes, find: Find, conversation: str) -> Record:  # noqa: ARG001

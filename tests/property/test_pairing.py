@@ -1,0 +1,172 @@
+"""Repair mends whatever is torn, changes nothing else, and a second time changes nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hansard
+from hansard.dialects.pairing import cut_points, repair
+from hansard.messages import ToolCall, assistant, user
+from tests.support.conversations import DIALECTS, add_odd, wire_messages
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hypothesis.strategies import SearchStrategy
+
+    from hansard.dialects.dialect import Dialect
+
+each_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+
+Kind = Literal["hello", "hi", "calls", "results", "results and words", "thought", "wire"]
+KINDS: tuple[Kind, ...] = ("hello", "hi", "calls", "results", "results and words", "wire")
+
+
+def histories(dialect: Dialect) -> SearchStrategy[list[bytes]]:
+    """Messages in an order that no turn of ours would leave: torn, doubled, turned round."""
+    names = ["a", "b", "c", "\ud800"] if dialect.name != "gemini" else ["a", "b", ""]
+    ids = st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=dialect.name != "gemini")
+    message = st.builds(
+        lambda kind, names, number: _message(dialect, kind, names, number),
+        st.sampled_from(KINDS),
+        ids,
+        st.integers(0, 999),
+    )
+    return st.lists(message, max_size=10)
+
+
+def _message(dialect: Dialect, kind: Kind, ids: Sequence[str], number: int) -> bytes:
+    calls = [ToolCall(name, f"f{name}", "{}", at) for at, name in enumerate(ids)]
+    if kind == "hello":
+        return dialect.say(user("Hello"))[0].raw
+    if kind == "hi":
+        return add_odd(dialect, dialect.say(assistant("Hi"))[0].raw)
+    if kind == "calls":
+        return dialect.say(assistant(*calls))[0].raw
+    if kind == "wire":
+        known = wire_messages(dialect.name)
+        return known[number % len(known)]
+    fragments = [dialect.result(call, call.answer(f"{number}")) for call in calls]
+    then = dialect.say(user("and"))[0].raw
+    framed = dialect.frame(fragments, [then] if kind == "results and words" else [])
+    return framed[number % len(framed)]
+
+
+def is_answer(dialect: Dialect, raw: bytes) -> bool:
+    return hansard.Message(dialect, raw).role == "assistant"
+
+
+def exchanges(dialect: Dialect, messages: Sequence[bytes]) -> list[tuple[int, Counter[str]]]:
+    """For each stretch from a message with calls to the next answer: how many results are missing
+    (or too many) for each id. Where messages are items, what the model says in a row is one."""
+    open_calls: Counter[str] = Counter()
+    ended = []
+    last_was_answer = False
+    for at, raw in enumerate(messages):
+        message = hansard.Message(dialect, raw)
+        answer = is_answer(dialect, raw)
+        if answer and not (dialect.itemized and last_was_answer):
+            ended.append((at, open_calls))
+            open_calls = Counter()
+        open_calls.update([call.id for call in message.tool_calls])
+        open_calls.subtract([result.call_id for result in message.tool_results])
+        last_was_answer = answer
+    return [*ended, (len(messages), open_calls)]
+
+
+@each_dialect
+def test_after_repair_every_call_has_one_result_and_every_result_its_call(
+    dialect: Dialect,
+) -> None:
+    @given(histories(dialect))
+    def mended(messages: list[bytes]) -> None:
+        for at, left in exchanges(dialect, repair(dialect, messages).messages):
+            assert not any(left.values()), f"{left} before message {at}"
+
+    mended()
+
+
+@each_dialect
+def test_repair_is_idempotent_and_always_the_same(dialect: Dialect) -> None:
+    @given(histories(dialect), st.booleans())
+    def again(messages: list[bytes], pending: bool) -> None:  # noqa: FBT001
+        once = repair(dialect, messages, pending=pending)
+        assert repair(dialect, list(messages), pending=pending) == once
+        twice = repair(dialect, once.messages, pending=pending)
+        assert twice.messages == once.messages
+        assert twice.repairs == ()
+        assert (once.repairs == ()) == (once.messages == tuple(messages))
+
+    again()
+
+
+@each_dialect
+def test_what_is_no_result_is_kept_byte_for_byte_and_in_order(dialect: Dialect) -> None:
+    @given(histories(dialect))
+    def kept(messages: list[bytes]) -> None:
+        mended = iter(repair(dialect, messages).messages)
+        for raw in messages:
+            if not dialect.split_results(raw)[0] and is_answer(dialect, raw):
+                assert raw in mended  # Consumes up to there: the order is kept too.
+
+    kept()
+
+
+@each_dialect
+def test_no_word_is_lost(dialect: Dialect) -> None:
+    @given(histories(dialect))
+    def words(messages: list[bytes]) -> None:
+        mended = repair(dialect, messages).messages
+        before = [hansard.Message(dialect, raw).text for raw in messages]
+        after = [hansard.Message(dialect, raw).text for raw in mended]
+        assert "".join(after) == "".join(before)
+
+    words()
+
+
+@each_dialect
+def test_what_comes_later_does_not_change_what_was_mended_before_an_answer(
+    dialect: Dialect,
+) -> None:
+    hi = dialect.say(assistant("Hi"))[0].raw
+
+    @given(histories(dialect), histories(dialect))
+    def grows(before: list[bytes], after: list[bytes]) -> None:
+        if dialect.itemized:
+            # Results of a lone item may come after other items of the same answer.
+            after = [raw for raw in after if not dialect.split_results(raw)[0]]
+        short = repair(dialect, before).messages
+        long = repair(dialect, [*before, hi, *after]).messages
+        assert long[: len(short)] == short
+        assert long[len(short)] == hi
+
+    grows()
+
+
+@each_dialect
+def test_with_pending_only_the_last_answer_is_left_open(dialect: Dialect) -> None:
+    calls = dialect.say(assistant(ToolCall("p", "f"), ToolCall("q", "f", "{}", 1)))[0].raw
+
+    @given(histories(dialect))
+    def open_end(messages: list[bytes]) -> None:
+        waiting = repair(dialect, [*messages, calls], pending=True)
+        assert waiting.messages == (*repair(dialect, messages).messages, calls)
+
+    open_end()
+
+
+@each_dialect
+def test_a_cut_leaves_nothing_torn(dialect: Dialect) -> None:
+    @given(histories(dialect))
+    def cut(messages: list[bytes]) -> None:
+        mended = repair(dialect, messages).messages
+        for point in cut_points(dialect, mended):
+            for part in (mended[:point], mended[point:]):
+                assert repair(dialect, part).repairs == ()
+
+    cut()

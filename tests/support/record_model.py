@@ -1,0 +1,275 @@
+"""What a record is to do, told in plain tuples and without a thought to what it costs.
+
+A model knows the rules of the design and nothing of the library's record. It borrows the dialect,
+to frame results, and `repair`, which has its own tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import hansard
+from hansard.dialects.pairing import repair
+from hansard.record.entries import (
+    Attempt,
+    Compaction,
+    Decision,
+    Intent,
+    Mark,
+    Outcome,
+    Rewind,
+    Said,
+    SliceEvent,
+    TurnBegin,
+    TurnEnd,
+)
+
+if TYPE_CHECKING:
+    from hansard.dialects.dialect import Dialect
+    from hansard.messages import ToolCall
+    from hansard.record.entries import CallKey, Entry
+
+__all__ = ["Illegal", "Model"]
+
+
+class Illegal(Exception):
+    """The entry may not follow."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a rewind brings back. A message is (where it stands, its bytes)."""
+
+    context: tuple[tuple[int, bytes], ...] = ()
+    curated: tuple[bytes, ...] = ()
+    seen: int = 0
+    tokens: int | None = None
+
+    def plus(self, seq: int, *raws: bytes) -> Standing:
+        context = self.context + tuple([(seq, raw) for raw in raws])
+        return replace(self, context=context, curated=self.curated + raws)
+
+    def compacted(self, entry: Compaction) -> Standing:
+        before = [line for line in self.context if line[0] < entry.first]
+        after = [line for line in self.context if line[0] > entry.last]
+        summary = [(entry.last, bytes(raw)) for raw in entry.messages]
+        unseen = min(len(self.context) - self.seen, len(after))
+        context = (*before, *summary, *after)
+        seen = len(context) - unseen
+        return Standing(context, self.curated, seen, entry.tokens_after)
+
+
+@dataclass(frozen=True)
+class Round:
+    answer: int
+    calls: tuple[ToolCall, ...]
+    results: tuple[tuple[int, bytes], ...] = ()
+    unknown: frozenset[int] = frozenset()
+    intents: frozenset[int] = frozenset()
+    waiting: tuple[bytes, ...] = ()
+
+    @property
+    def pending(self) -> tuple[int, ...]:
+        settled = dict(self.results)
+        return tuple([call.position for call in self.calls if call.position not in settled])
+
+
+@dataclass(frozen=True)
+class Model:
+    dialect: Dialect
+    now: Standing = Standing()
+    before: Standing | None = None
+    appended: tuple[tuple[int, bytes], ...] = ()
+    phase: str = "idle"
+    round: Round | None = None
+    answered: bool = False
+    failures: int = 0
+    turn: int = 0
+    heard: tuple[bytes, ...] = ()
+    standings: tuple[Standing | None, ...] = ()
+    answers: tuple[int, ...] = ()
+
+    @property
+    def length(self) -> int:
+        return len(self.standings)
+
+    # -- views --------------------------------------------------------------------------------
+
+    @property
+    def raws(self) -> tuple[bytes, ...]:
+        return tuple([raw for _, raw in self.now.context])
+
+    @property
+    def sent(self) -> list[bytes]:
+        mended = repair(self.dialect, self.raws, pending=self.round is not None).messages
+        projected = [self.dialect.project(raw) for raw in mended]
+        return [raw for raw in projected if raw is not None]
+
+    @property
+    def comprehensive(self) -> tuple[bytes, ...]:
+        return self.heard + self._closing(said=True)
+
+    def _closing(self, *, said: bool) -> tuple[bytes, ...]:
+        """The messages that end the open round: what was said, or what has to be sent."""
+        if self.round is None:
+            return ()
+        results = dict(self.round.results)
+        fragments = [
+            results.get(call.position) or self.dialect.interrupted(call)
+            for call in self.round.calls
+            if not said or call.position in results
+        ]
+        waiting = self.round.waiting
+        return self.dialect.frame(fragments, waiting) if fragments else waiting
+
+    # -- what follows from an entry -------------------------------------------------------------
+
+    def apply(self, entry: Entry) -> Model:
+        if entry.seq != self.length:
+            raise Illegal
+        standings = (*self.standings, self.now if self.phase == "idle" else None)
+        method = getattr(self, f"_{type(entry).__name__.lower()}")
+        changed: Model = replace(method(entry), standings=standings)
+        return changed
+
+    def _only(self, *phases: str) -> None:
+        if self.phase not in phases:
+            raise Illegal
+
+    def _turnbegin(self, entry: TurnBegin) -> Model:
+        self._only("idle")
+        if entry.turn != self.turn + 1:
+            raise Illegal
+        return replace(
+            self,
+            phase="asking",
+            turn=entry.turn,
+            before=self.now,
+            appended=(),
+            answered=False,
+            failures=0,
+        )
+
+    def _said(self, entry: Said) -> Model:
+        raw = bytes(entry.raw)
+        if entry.author == "model" and entry.problems:
+            self._only("asking")
+            return replace(self, heard=(*self.heard, raw), failures=self.failures + 1)
+        if entry.author == "model" and self.phase != "idle":
+            return self._answer(entry, raw)
+        changed = self
+        if entry.author == "append" and self.phase != "idle":
+            changed = replace(changed, appended=(*self.appended, (entry.seq, raw)))
+        if self.round is not None:
+            waiting = (*self.round.waiting, raw)
+            return replace(changed, round=replace(self.round, waiting=waiting))
+        return replace(changed, now=self.now.plus(entry.seq, raw), heard=(*self.heard, raw))
+
+    def _answer(self, entry: Said, raw: bytes) -> Model:
+        self._only("asking")
+        calls = hansard.Message(self.dialect, raw).tool_calls
+        now = self.now.plus(entry.seq, raw)
+        tokens = entry.usage.total_tokens if entry.usage else now.tokens
+        changed: dict[str, Any] = {"phase": "asking" if entry.finish == "paused" else "answered"}
+        if calls:
+            changed = {"phase": "calling", "round": Round(entry.seq, calls)}
+        return replace(
+            self,
+            now=replace(now, seen=len(now.context), tokens=tokens),
+            heard=(*self.heard, raw),
+            answered=True,
+            failures=0,
+            answers=(*self.answers, entry.seq),
+            **changed,
+        )
+
+    def _attempt(self, _: Attempt) -> Model:
+        self._only("asking")
+        return replace(self, failures=self.failures + 1)
+
+    def _pending(self, key: CallKey) -> Round:
+        self._only("calling")
+        assert self.round is not None
+        if key.answer != self.round.answer or key.position not in self.round.pending:
+            raise Illegal
+        if self.round.calls[key.position].id != key.id:
+            raise Illegal
+        return self.round
+
+    def _intent(self, entry: Intent) -> Model:
+        round_ = self._pending(entry.call)
+        return replace(self, round=replace(round_, intents=round_.intents | {entry.call.position}))
+
+    def _decision(self, entry: Decision) -> Model:
+        round_ = self._pending(entry.call)
+        if entry.verdict == "not_run":
+            there = {entry.call.position}
+            round_ = replace(round_, intents=round_.intents - there, unknown=round_.unknown - there)
+        return replace(self, round=round_)
+
+    def _outcome(self, entry: Outcome) -> Model:
+        if entry.status != "unknown" and bytes(entry.raw) == b"null":
+            raise Illegal
+        key, round_ = entry.call, self.round
+        if round_ is None or key.answer < round_.answer:
+            if key.answer >= self.length:
+                raise Illegal
+            return self
+        known = [
+            call for call in round_.calls if (call.position, call.id) == (key.position, key.id)
+        ]
+        if key.answer != round_.answer or not known:
+            raise Illegal
+        if key.position not in round_.pending:
+            return self
+        if entry.status == "unknown":
+            return replace(self, round=replace(round_, unknown=round_.unknown | {key.position}))
+        results = (*round_.results, (key.position, bytes(entry.raw)))
+        changed = replace(
+            self, round=replace(round_, results=results, unknown=round_.unknown - {key.position})
+        )
+        return changed if changed.round and changed.round.pending else changed.closed(entry.seq)
+
+    def closed(self, seq: int) -> Model:
+        return replace(
+            self,
+            now=self.now.plus(seq, *self._closing(said=False)),
+            heard=self.comprehensive,
+            round=None,
+            phase="asking",
+        )
+
+    def _turnend(self, entry: TurnEnd) -> Model:
+        self._only("answered" if entry.status == "done" else "asking", "calling")
+        if entry.status == "done":
+            self._only("answered")
+        assert self.before is not None
+        changed = self.closed(entry.seq) if self.round else self
+        if not self.answered:
+            now = self.before
+            for seq, raw in self.appended:
+                now = now.plus(seq, raw)
+            changed = replace(changed, now=now)
+        return replace(changed, phase="idle", before=None)
+
+    def _compaction(self, entry: Compaction) -> Model:
+        self._only("idle", "asking")
+        before = self.before
+        if before and any(entry.first <= seq <= entry.last for seq, _ in before.context):
+            before = before.compacted(entry)
+        return replace(self, now=self.now.compacted(entry), before=before)
+
+    def _mark(self, _: Mark) -> Model:
+        self._only("idle")
+        return self
+
+    def _rewind(self, entry: Rewind) -> Model:
+        self._only("idle")
+        standing = self.standings[entry.to] if 0 <= entry.to < self.length else None
+        if standing is None:
+            raise Illegal
+        return replace(self, now=standing)
+
+    def _sliceevent(self, _: SliceEvent) -> Model:
+        return self
