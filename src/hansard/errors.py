@@ -12,6 +12,18 @@
     ├── PendingCalls                    the turn waits for tool results or a person
     ├── DecodeError (ValueError)        bytes from outside are not what they should be
     ├── ProviderError                   the provider answered with an error
+    │   ├── RateLimited                 too many requests or tokens: later, or less often
+    │   ├── Overloaded                  the provider is down or has too much to do: later
+    │   ├── ContextOverflow             the conversation is longer than the model can take
+    │   ├── NotAuthorized               the key is missing, wrong, or not allowed to do this
+    │   └── Unreachable                 nobody answered, or not in time
+    ├── AnswerError                     the model answered, and it cannot be used
+    │   ├── InvalidAnswer               it broke the rules each time it was asked
+    │   ├── AnswerCut                   it reached its length limit, where that was to raise
+    │   ├── TooManyRounds               it went on calling tools beyond the limit
+    │   └── OutputMismatch              it is not of the type that was asked for
+    ├── ToolError                       a tool's own failure, worded for the model
+    ├── ToolIdempotencyError            a call may have run, and must not run twice
     ├── SealBroken                      a sealed value that does not open
     └── MissingExtra (ImportError)      an optional dependency is not installed
 
@@ -27,25 +39,43 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
+    "AnswerCut",
+    "AnswerError",
+    "ContextOverflow",
     "DecodeError",
     "HansardError",
     "Invalid",
+    "InvalidAnswer",
     "InvalidKey",
     "InvalidMessage",
     "InvalidState",
     "InvalidTransition",
     "InvalidTurn",
     "MissingExtra",
+    "NotAuthorized",
+    "OutputMismatch",
+    "Overloaded",
     "PendingCalls",
     "ProviderError",
+    "RateLimited",
     "SealBroken",
+    "TooManyRounds",
+    "ToolError",
+    "ToolIdempotencyError",
     "UnknownDialect",
+    "Unreachable",
     "Unsayable",
 ]
 
 
 class HansardError(Exception):
-    """The root of all errors that Hansard raises on purpose."""
+    """The root of all errors that Hansard raises on purpose.
+
+    ``state`` is the conversation as of the last good entry, on errors that a turn raises where
+    the caller keeps the state.
+    """
+
+    state: bytes | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by state, so that subclasses may take keyword arguments."""
@@ -124,12 +154,101 @@ class DecodeError(HansardError, ValueError):
 
 
 class ProviderError(HansardError):
-    """The provider answered with an error instead of a message."""
+    """The provider answered with an error instead of a message.
 
-    def __init__(self, message: str, *, status: int | None = None, body: bytes = b"") -> None:
+    ``code`` is the provider's own word for it, if it gave one. ``retry_after_s`` is how long it
+    asked to be left alone.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        body: bytes = b"",
+        code: str = "",
+        retry_after_s: float | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.body = body
+        self.code = code
+        self.retry_after_s = retry_after_s
+
+
+class RateLimited(ProviderError):
+    """Too many requests, or tokens, in too short a time."""
+
+
+class Overloaded(ProviderError):
+    """The provider cannot answer now; the same request may succeed later."""
+
+
+class ContextOverflow(ProviderError):
+    """The request is longer than the model can take: compact the conversation and go on."""
+
+
+class NotAuthorized(ProviderError):
+    """The provider does not let this key do this."""
+
+
+class Unreachable(ProviderError):
+    """No answer came: no connection, a broken one, or none in time. It may have been billed."""
+
+
+class AnswerError(HansardError):
+    """The model answered, and its answer cannot be used. It is on the record all the same."""
+
+
+class InvalidAnswer(AnswerError):
+    """The model broke the rules each time it was asked. ``problems`` are those of the last time."""
+
+    def __init__(self, message: str, *, problems: Sequence[Any] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
+
+
+class AnswerCut(AnswerError):
+    """The answer reached its length limit; ``text`` is what there is of it."""
+
+    def __init__(self, message: str, *, text: str = "") -> None:
+        super().__init__(message)
+        self.text = text
+
+
+class TooManyRounds(AnswerError):
+    """The model went on calling tools beyond the limit of rounds."""
+
+
+class OutputMismatch(AnswerError):
+    """The answer is not of the type that was asked for; ``text`` is the answer."""
+
+    def __init__(self, message: str, *, text: str = "") -> None:
+        super().__init__(message)
+        self.text = text
+
+
+class ToolError(HansardError):
+    """Raised by a tool to tell the model, in these words, that it failed.
+
+    ``content`` may say it with more than words: anything that a tool may return.
+    """
+
+    def __init__(self, message: str = "", *, content: object = None) -> None:
+        super().__init__(message)
+        self.content = content
+
+
+class ToolIdempotencyError(HansardError):
+    """A call had started when the process died, and nobody knows whether it ran.
+
+    It is not run again by itself. Whoever finds out says so: settle the call with its result, or
+    as not run.
+    """
+
+    def __init__(self, message: str, *, calls: Sequence[Any] = ()) -> None:
+        super().__init__(message)
+        self.calls = tuple(calls)
 
 
 class SealBroken(HansardError):
