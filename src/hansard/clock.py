@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
-__all__ = ["new_id", "new_name", "now"]
+__all__ = ["new_id", "new_name", "now", "now_us"]
 
 
 def now() -> datetime:
@@ -20,6 +20,13 @@ def now() -> datetime:
     from datetime import UTC, datetime
 
     return datetime.now(UTC)
+
+
+def now_us() -> int:
+    """The time, in microseconds since 1970 in UTC."""
+    from time import time_ns
+
+    return time_ns() // 1000
 
 
 def new_id() -> UUID:

@@ -22,6 +22,7 @@
     │   ├── AnswerCut                   it reached its length limit, where that was to raise
     │   ├── TooManyRounds               it went on calling tools beyond the limit
     │   └── OutputMismatch              it is not of the type that was asked for
+    ├── TimedOut (TimeoutError)         the time for the turn is over
     ├── ToolError                       a tool's own failure, worded for the model
     ├── ToolIdempotencyError            a call may have run, and must not run twice
     ├── SealBroken                      a sealed value that does not open
@@ -59,6 +60,7 @@ __all__ = [
     "ProviderError",
     "RateLimited",
     "SealBroken",
+    "TimedOut",
     "TooManyRounds",
     "ToolError",
     "ToolIdempotencyError",
@@ -226,6 +228,10 @@ class OutputMismatch(AnswerError):
     def __init__(self, message: str, *, text: str = "") -> None:
         super().__init__(message)
         self.text = text
+
+
+class TimedOut(HansardError, TimeoutError):
+    """The time for the turn is over. It stays open, and can be resumed."""
 
 
 class ToolError(HansardError):

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from hansard import rawjson
 from hansard.dialects.events import StreamEvent, TextDelta
 from hansard.errors import Unsayable
-from hansard.messages import Draft, Native, Reading, Text, Thought, ToolCall, ToolResult
+from hansard.messages import Draft, Media, Native, Reading, Text, Thought, ToolCall, ToolResult
 from hansard.testing import (
     AnswerSample,
     DialectConformance,
@@ -235,6 +235,24 @@ class KeepsForeignSignatures(Toy):
         return super().say_part(part, foreign=foreign and not isinstance(part, Thought))
 
 
+class KeepsForeignFiles(Toy):
+    """Names files that lie with another provider."""
+
+    def say_part(self, part, *, foreign):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+        if isinstance(part, Media) and part.file_id:
+            return rawjson.dump({"t": "text", "v": part.file_id})
+        return super().say_part(part, foreign=foreign)
+
+
+class SaysBytesOfNoType(Toy):
+    """Says media by halves, and nothing of it."""
+
+    def say_part(self, part, *, foreign):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+        if isinstance(part, Media) and part.base64:
+            return rawjson.dump({"t": "data", "v": f"data:{part.media_type};{part.base64}"})
+        return super().say_part(part, foreign=foreign)
+
+
 class RespellsNatives(Toy):
     """Parses what it should splice."""
 
@@ -261,6 +279,14 @@ class CutsIds(Toy):
 
     def call_id(self, foreign_id: str, seed: str) -> str:
         return super().call_id(foreign_id, seed)[:40]
+
+
+class MarksAllIds(Toy):
+    """Changes also the ids that could stay; once is enough, so that mapping twice shows nothing."""
+
+    def call_id(self, foreign_id: str, seed: str) -> str:
+        found = super().call_id(foreign_id, seed)
+        return found if found.startswith("ours_") else f"ours_{found}"
 
 
 class PairsAnything(Toy):
@@ -640,9 +666,12 @@ BROKEN: list[tuple[type[Dialect], str]] = [
     (NeverRefuses, "test_say_refuses_what_would_be_lost"),
     (KeepsForeignSignatures, "test_foreign_drafts_keep_no_signature"),
     (KeepsForeignSignatures, "test_nothing_of_a_foreign_message_is_kept_that_is_signed"),
+    (KeepsForeignFiles, "test_foreign_drafts_keep_no_signature"),
+    (SaysBytesOfNoType, "test_media_that_nobody_could_open_are_listed"),
     (RespellsNatives, "test_native_parts_are_said_as_they_are"),
     (MapsCallsButNotResults, "test_foreign_calls_and_results_stay_together"),
     (CutsIds, "test_foreign_ids_are_mapped_one_to_one"),
+    (MarksAllIds, "test_a_legal_id_stays_as_it_is"),
     (PairsAnything, "test_a_missing_result_is_noticed"),
     (PairsByNumber, "test_a_doubled_result_is_noticed"),
     (PairsNothing, "test_results_of_all_calls_are_paired"),

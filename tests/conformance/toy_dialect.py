@@ -14,6 +14,7 @@ from hansard.dialects.dialect import (
     Loss,
     Problem,
     Request,
+    name_of,
     splice_body,
 )
 from hansard.dialects.events import CallComplete, StreamEvent, TextDelta
@@ -119,7 +120,7 @@ class Toy(Dialect):
             ):
                 losses.append(Loss(0, "thought_signature", "there is no place for it"))
             if not (raw := self.say_part(part, foreign=foreign)):
-                losses.append(Loss(0, type(part).__name__.lower(), "there are no words for it"))
+                losses.append(Loss(0, name_of(part), "there are no words for it"))
             else:
                 said.append(raw)
         return Composition((self.say_message(WORDS[draft.role], said),), tuple(losses))

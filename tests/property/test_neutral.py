@@ -268,9 +268,8 @@ def kind_of(part: Part) -> str:
 
 
 def lost_in(converted: Converted) -> Lost:
-    """Which kinds of part are listed, by message. A custom call has a name of its own."""
-    listed = {(loss.message, loss.part) for loss in converted.report}
-    return listed | {(at, "toolcall") for at, part in listed if part == "custom tool call"}
+    """Which kinds of part are listed, by message."""
+    return {(loss.message, loss.part) for loss in converted.report}
 
 
 LEGAL_IDS = {
@@ -290,7 +289,7 @@ def check_order(to: Dialect, messages: Sequence[Message]) -> None:
     ids = [call.id for message in messages for call in message.tool_calls]
     assert len(set(ids)) == len(ids)
     assert all(re.fullmatch(LEGAL_IDS[to.name], call_id) for call_id in ids)
-    if not to.system_midway:
+    if to.user_first:
         assert [message.role for message in messages[:1]] != ["assistant"]
         roles = [message.role for message in messages]
         assert ("assistant", "assistant") not in pairwise(roles)

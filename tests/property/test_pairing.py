@@ -62,15 +62,18 @@ def is_answer(dialect: Dialect, raw: bytes) -> bool:
 
 
 def exchanges(dialect: Dialect, messages: Sequence[bytes]) -> list[tuple[int, Counter[str]]]:
-    """For each stretch from a message with calls to the next answer: how many results are missing
-    (or too many) for each id. Where messages are items, what the model says in a row is one."""
+    """For each stretch from calls to the next answer: how many results are missing, by id.
+
+    Where there are too many it is less than nothing. Where messages merge, what the model says in
+    a row is one answer.
+    """
     open_calls: Counter[str] = Counter()
     ended = []
     last_was_answer = False
     for at, raw in enumerate(messages):
         message = hansard.Message(dialect, raw)
         answer = is_answer(dialect, raw)
-        if answer and not (dialect.itemized and last_was_answer):
+        if answer and not (dialect.merges and last_was_answer):
             ended.append((at, open_calls))
             open_calls = Counter()
         open_calls.update([call.id for call in message.tool_calls])
@@ -94,7 +97,7 @@ def test_after_repair_every_call_has_one_result_and_every_result_its_call(
 @each_dialect
 def test_repair_is_idempotent_and_always_the_same(dialect: Dialect) -> None:
     @given(histories(dialect), st.booleans())
-    def again(messages: list[bytes], pending: bool) -> None:  # noqa: FBT001
+    def again(messages: list[bytes], pending: bool) -> None:
         once = repair(dialect, messages, pending=pending)
         assert repair(dialect, list(messages), pending=pending) == once
         twice = repair(dialect, once.messages, pending=pending)
@@ -137,8 +140,8 @@ def test_what_comes_later_does_not_change_what_was_mended_before_an_answer(
 
     @given(histories(dialect), histories(dialect))
     def grows(before: list[bytes], after: list[bytes]) -> None:
-        if dialect.itemized:
-            # Results of a lone item may come after other items of the same answer.
+        if dialect.merges:
+            # The results of an answer may come after another one, which is the same answer here.
             after = [raw for raw in after if not dialect.split_results(raw)[0]]
         short = repair(dialect, before).messages
         long = repair(dialect, [*before, hi, *after]).messages

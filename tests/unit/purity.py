@@ -2,9 +2,9 @@
 
 The ways out are files, sockets, processes, threads, clocks and chance. This is a program and not
 a test, because an audit hook stays as long as its process. It imports the pure packages, shuts
-the ways out, goes through ``EXERCISES`` and prints what each gave; with the argument ``ways-out``
-it tries ``WAYS_OUT`` instead, and prints those that were still open. `test_house` runs it both
-ways.
+the ways out, goes through ``EXERCISES`` and prints what each gave, and which modules none of them
+has run; with the argument ``ways-out`` it tries ``WAYS_OUT`` instead, and prints those that were
+still open. `test_house` runs it both ways.
 
 One clock cannot be shut from here, that of ``datetime``, which is built into Python. Ruff's ban
 holds that one.
@@ -13,7 +13,9 @@ holds that one.
 from __future__ import annotations
 
 import _thread
+import ast
 import importlib
+import inspect
 import json
 import os
 import pkgutil
@@ -26,10 +28,17 @@ import time
 import uuid
 from contextlib import suppress
 from functools import wraps
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
+
+    from hansard.dialects.dialect import Dialect
+    from hansard.messages import Draft
+    from hansard.record import Record
+    from hansard.record.entries import Entry
+    from hansard.tools.tool import FunctionTool
 
 PURE = (
     "errors",
@@ -69,9 +78,299 @@ def ask() -> object:
     return bodies
 
 
+def stream() -> object:
+    gave = []
+    for dialect, events in zip(built_in(), STREAMS, strict=True):
+        body = b"".join([b"data: " + event + b"\n\n" for event in events])
+        for chunks in ([body], [body[:90], body[90:]], [body[:90]]):
+            reader = dialect.stream()
+            gave.append([[reader.feed(chunk) for chunk in chunks], reader.close()])
+    return gave
+
+
+def mend() -> object:
+    from hansard.dialects.pairing import cut_points, repair
+
+    gave = []
+    for dialect in built_in():
+        hello, asked, done = conversation(dialect)
+        torn = [done, hello, asked, hello, asked]
+        for pending in (True, False):
+            mended = repair(dialect, torn, pending=pending)
+            points = cut_points(dialect, mended.messages)
+            gave.append([mended, points, [dialect.project(raw) for raw in mended.messages]])
+    return gave
+
+
+def remember() -> object:
+    from hansard.record import views
+    from hansard.record.entries import decode_entries, encode_entries
+
+    gave: list[object] = []
+    for dialect in built_in():
+        kept = recorded(dialect)
+        spelled = encode_entries(list(kept.entries()))
+        seen = [views.context(kept), views.curated(kept), views.comprehensive(kept)]
+        gave += [kept, spelled, encode_entries(decode_entries(spelled)) == spelled]
+        gave += [[message.raw for message in view] for view in seen]
+        gave += [views.repairs(kept), [bytes(raw) for raw in kept.context.segments(dialect)]]
+    return gave
+
+
+def keep() -> object:
+    from hansard.dialects.registry import dialect as find
+    from hansard.record import blob, versions
+    from hansard.record.entries import TurnEnd
+
+    gave: list[object] = []
+    for dialect in built_in():
+        kept = recorded(dialect)
+        closed = kept.apply(TurnEnd(seq=kept.length, turn=2, status="failed"))
+        for data in (blob.write(kept), versions.write(closed, 1)):
+            again = versions.read(data, find, conversation="c1")
+            upgraded = versions.upgrade(data, find, conversation="c1")
+            gave += [data, versions.version_of(data), again, upgraded, versions.write(again)]
+    return gave
+
+
+def view() -> object:
+    from hansard.neutral import conversation_state, convert, resume, state_messages
+
+    gave: list[object] = []
+    for dialect in built_in():
+        kept = recorded(dialect)
+        state = conversation_state(kept, system="Be terse.")
+        gave += [state, state_messages(state)]
+        for other in built_in():
+            gave += [resume(state, other), convert(state_messages(state), other)]
+    return gave
+
+
+def carry() -> object:
+    """What one dialect lacks, and another's words and ids."""
+    from hansard.messages import Draft, Media, Native, Thought, ToolCall, ToolResult
+
+    odd = Native("odd", b'{"type":"odd"}')
+    seen = (Media("image", "image/png", "AAAA"), Media("file", None, "AAAA"), odd)
+    found = ToolResult("an id : of theirs", "f", seen, is_error=True)
+    drafts = (
+        Draft("user", seen),
+        Draft("tool", (found,)),
+        Draft("assistant", (Thought("so", "c2ln"), ToolCall("an id : of theirs", "f"), odd)),
+    )
+    return [
+        dialect.compose(draft, foreign=foreign)
+        for dialect in built_in()
+        for draft in drafts
+        for foreign in (True, False)
+    ]
+
+
+def fail() -> object:
+    bodies = (b'{"error":{"message":"prompt is too long","code":"x"}}', b"\xff", b"")
+    limits = {"retry-after": "7"}
+    return [
+        [type(error).__name__, str(error), error.__reduce__()[0].__name__]
+        for dialect in built_in()
+        for status in (400, 401, 429, 500, 503)
+        for body in bodies
+        for error in (dialect.failure(status, body, limits),)
+    ]
+
+
+def parse() -> object:
+    bodies = (
+        b'{"choices":[{"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}]}',
+        b'{"status":"completed","output":[{"type":"message","role":"assistant","content":"Hi"}]}',
+        b'{"type":"message","role":"assistant","content":[{"type":"text","text":"Hello"}]}',
+        b'{"candidates":[{"content":{"role":"model","parts":[{"text":"Hello"}]}}]}',
+    )
+    return [dialect.parse(body) for dialect in built_in() for body in bodies]
+
+
+def equip() -> object:
+    """Tools made and called, with arguments that fit and that do not."""
+    from hansard.errors import Invalid, OutputMismatch, ToolError
+    from hansard.messages import ToolCall
+    from hansard.tools import outputs, policies, results
+    from hansard.tools.context import ToolContext
+
+    kinds, made = (dict[str, int], list[float], int | None), weather()
+    gave: list[object] = [repr(made), made.parameters, policies.needs_intent("once")]
+    gave += [outputs.output_schema(kind) for kind in kinds]
+    context = ToolContext(call_id="a", tool_name="weather", idempotency_key="k")
+    arguments = ('{"city":"Oslo","days":2}', '{"days":"two"}', "{")
+    for call in [ToolCall("a", "weather", given) for given in arguments]:
+        try:
+            gave.append(results.answer(call, made.invoke(call).run(context)))
+        except ToolError as error:
+            gave.append(results.failure(call, error))
+    gave.append(outputs.decode(list[float], '{"value":[1,2.5]}'))
+    with suppress(OutputMismatch):
+        outputs.decode(int, "seven")
+    with suppress(Invalid):
+        gave.append(context.transaction)
+    other = ToolCall("b", "wether")
+    return [*gave, results.denied(other), results.unknown_tool(other, ["weather"])]
+
+
+def turn() -> object:
+    """Whole turns by the machine, with a tool that runs, one that is unknown, and a crash."""
+    from hansard.messages import ToolCall, assistant, user
+    from hansard.record import Record
+    from hansard.turn import effects, machine, rules, writing
+
+    tools = {"weather": weather()}
+    gave: list[object] = []
+    for dialect in built_in():
+        answers = [assistant("It rains."), assistant(ToolCall("a", "weather", '{"city":"Oslo"}'))]
+        kept = Record("c0", dialect)
+        kept = kept.apply(writing.begin(kept, "t1", at_us=1))
+        said = [(message, False) for message in dialect.say(user("Hello"))]
+        kept = kept.apply(*writing.said(kept, said, "input", at_us=2))
+        for at_us in range(3, 8):
+            now = machine.next_effects(kept, rules.Rules(tools=tools, default_policy="reads"))
+            gave.append([[type(effect).__name__, effect.key] for effect in now])
+            for effect in now:
+                if isinstance(effect, effects.Append):
+                    for entry in effect.entries:
+                        kept = kept.apply(entry)
+                elif isinstance(effect, effects.CallModel):
+                    kept = kept.apply(written(kept, answers.pop(), at_us))
+                elif isinstance(effect, effects.RunTool):
+                    result = effect.call.answer("rain")
+                    kept = kept.apply(writing.outcome(kept, effect.call, result, at_us=at_us))
+        gave += [kept, kept.phase]
+    return gave
+
+
+# -- what they are about ------------------------------------------------------------------------
+
+
+def built_in() -> list[Dialect]:
+    from hansard.dialects.registry import dialect
+
+    return [dialect(name) for name in ("openai", "openai-responses", "anthropic", "gemini")]
+
+
+STREAMS = (
+    (
+        b'{"choices":[{"index":0,"delta":{"role":"assistant","content":"Hello"}}]}',
+        b'{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"f"}}]}}]}',
+        b'{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}',
+        b"[DONE]",
+    ),
+    (
+        b'{"type":"response.output_text.delta","output_index":0,"delta":"Hello"}',
+        b'{"type":"response.completed","response":{"status":"completed"}}',
+    ),
+    (
+        b'{"type":"message_start","message":{"role":"assistant","content":[]}}',
+        b'{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
+        b'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello"}}',
+        b'{"type":"content_block_stop","index":0}',
+        b'{"type":"message_delta","delta":{"stop_reason":"end_turn"}}',
+        b'{"type":"message_stop"}',
+    ),
+    (
+        b'{"candidates":[{"content":{"role":"model","parts":[{"text":"Hello"}]}}]}',
+        b'{"candidates":[{"content":{"parts":[{"text":"!"}]},"finishReason":"STOP"}]}',
+    ),
+)
+"""The events of a streamed answer of each dialect, in their order."""
+
+
+def conversation(dialect: Dialect) -> tuple[bytes, bytes, bytes]:
+    """A greeting, an answer that calls two tools, and the result of the first."""
+    from hansard.messages import ToolCall, assistant, user
+
+    answer = assistant(ToolCall("a", "f"), ToolCall("b", "g", position=1))
+    (done,) = dialect.frame([fragment(dialect)])
+    return dialect.say(user("Hello"))[0].raw, dialect.say(answer)[0].raw, done
+
+
+def fragment(dialect: Dialect) -> bytes:
+    """The result of a call."""
+    from hansard.messages import ToolCall
+
+    call = ToolCall("a", "f")
+    return dialect.result(call, call.answer("done"))
+
+
+def weather() -> FunctionTool[..., str]:
+    """A tool."""
+    from hansard.tools.tool import tool
+
+    @tool(policy="reads")
+    def weather(city: str, days: int = 1) -> str:
+        """Tell the weather.
+
+        :param city: where
+        :param days: for how long
+        """
+        return f"{city} {days}"
+
+    return weather
+
+
+def written(record: Record, draft: Draft, at_us: int) -> Entry:
+    """The entry of a model's answer."""
+    from hansard.dialects.dialect import Answer
+    from hansard.turn import writing
+
+    (message,) = record.dialect.say(draft)
+    return writing.answer(record, Answer(message.raw), at_us=at_us)
+
+
+def recorded(dialect: Dialect) -> Record:
+    """A conversation with a bit of everything that can be on a record, open at its end."""
+    from msgspec import Raw
+
+    from hansard.record import Record, entries
+
+    hello, asked, _ = (Raw(raw) for raw in conversation(dialect))
+    one, other = entries.CallKey(3, 0, "a"), entries.CallKey(3, 1, "b")
+    say: dict[str, Any] = {"role": "user", "author": "input", "raw": hello}
+    ask: dict[str, Any] = {"role": "assistant", "author": "model", "raw": asked}
+    kept = Record("c0", dialect)
+    steps: tuple[tuple[type[Entry], int, dict[str, Any]], ...] = (
+        (entries.Mark, 0, {"name": "start"}),
+        (entries.TurnBegin, 1, {"turn_id": "t1"}),
+        (entries.Said, 1, say),
+        (entries.Said, 1, ask),
+        (entries.Intent, 1, {"call": one}),
+        (entries.Outcome, 1, {"call": one, "status": "ok", "raw": Raw(fragment(dialect))}),
+        (entries.Decision, 1, {"call": other, "verdict": "denied"}),
+        (entries.Said, 1, say),
+        (entries.TurnEnd, 1, {"status": "failed"}),
+        (entries.Compaction, 1, {"first": 0, "last": 2, "messages": (hello,), "strategy": "s"}),
+        (entries.SliceEvent, 1, {"slice_type": "S", "item_type": "I", "item": Raw(b"{}")}),
+        (entries.TurnBegin, 2, {"turn_id": "t2"}),
+        (entries.Said, 2, say),
+        (entries.Attempt, 2, {"error": "busy"}),
+    )
+    for kind, turn, said in steps:
+        kept = kept.apply(kind(seq=kept.length, turn=turn, at_us=kept.length, **said))
+    return kept
+
+
 # Whatever a pure package learns to do belongs here too. What an exercise gives must be the same
 # in every process, so no sets and no default reprs in it.
-EXERCISES: tuple[Callable[[], object], ...] = (spell, draft, ask)
+EXERCISES: tuple[Callable[[], object], ...] = (
+    spell,
+    draft,
+    ask,
+    stream,
+    mend,
+    remember,
+    keep,
+    view,
+    carry,
+    fail,
+    parse,
+    equip,
+    turn,
+)
 
 WAYS_OUT = (
     "open(__file__)",
@@ -182,6 +481,27 @@ def go_through_exercises(_: Guard) -> list[str]:
     return [f"{exercise.__name__}: {exercise()!r}" for exercise in EXERCISES]
 
 
+def note_modules(run: Callable[[Guard], list[str]], guard: Guard) -> tuple[list[str], set[str]]:
+    """Run something, and note of which modules it ran a function."""
+    entered: set[str] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_name != "<module>":
+            entered.add(frame.f_globals.get("__name__", ""))
+
+    sys.setprofile(note)
+    try:
+        return run(guard), entered
+    finally:
+        sys.setprofile(None)
+
+
+def has_functions(name: str) -> bool:
+    """Whether a module has anything that could be run."""
+    source = inspect.getsource(sys.modules[name])
+    return any(isinstance(node, ast.FunctionDef) for node in ast.walk(ast.parse(source)))
+
+
 def try_ways_out(guard: Guard) -> list[str]:
     still_open = []
     for way in WAYS_OUT:
@@ -206,13 +526,14 @@ def main() -> None:
     run = try_ways_out if sys.argv[1:] == ["ways-out"] else go_through_exercises
     guard.shut = True
     try:
-        gave = run(guard)
+        gave, entered = note_modules(run, guard)
     finally:
         guard.shut = False
     if guard.refused:
         # Said here once more, since an exercise might have swallowed it.
         sys.exit(f"a pure package went out: {', '.join(guard.refused)}")
-    json.dump({"imported": imported, "gave": gave}, sys.stdout)
+    idle = [name for name in imported if has_functions(name) and name not in entered]
+    json.dump({"imported": imported, "idle": idle, "gave": gave}, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -300,7 +300,7 @@ class TestMessage:
         assert said.raw == b"{}"
 
     @pytest.mark.parametrize("read_before", [False, True])
-    def test_a_message_survives_pickle_and_copy(self, read_before: bool) -> None:  # noqa: FBT001
+    def test_a_message_survives_pickle_and_copy(self, read_before: bool) -> None:
         said = message(Text("a"))
         if read_before:
             _ = said.text

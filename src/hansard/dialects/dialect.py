@@ -11,18 +11,20 @@ Whoever adds a provider subclasses `Dialect` and registers the instance; the sui
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 import msgspec
 
 from .. import rawjson
 from ..errors import DecodeError, Unsayable
-from ..messages import Media, Message, Native, Text, ToolResult
+from ..messages import Draft, Media, Message, Native, Text, ToolResult
+from .failures import read_failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from ..messages import Draft, Finish, Part, Reading, Role, ToolCall, Usage
+    from ..errors import ProviderError
+    from ..messages import Finish, Part, Reading, Role, ToolCall, Usage
     from ..rawjson import JSON, JSONObject
     from .stream import StreamReader
 
@@ -30,6 +32,7 @@ __all__ = [
     "SYSTEM_FRAME",
     "Answer",
     "Ask",
+    "Beside",
     "Composition",
     "Dialect",
     "Fragment",
@@ -137,7 +140,10 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Loss(msgspec.Struct, frozen=True):
-    """What a dialect could not say: the index of the message, the kind of part, the reason."""
+    """What a dialect could not say: the index of the message, which part of it, the reason.
+
+    ``part`` is what `name_of` calls it, or the path of a field that no part covers.
+    """
 
     message: int
     part: str
@@ -171,11 +177,21 @@ class Dialect(ABC):
     system_midway: ClassVar[bool] = True
     """Whether a system message may stand in mid-conversation."""
 
+    user_first: ClassVar[bool] = False
+    """Whether a conversation has to begin with what the user says."""
+
+    merges: ClassVar[bool] = False
+    """Whether messages of one role that follow each other count as one, as items always do."""
+
     call_marks: ClassVar[tuple[bytes, ...]] = (b"",)
     """Bytes of which at least one is in every message that has calls or results."""
 
     cut_marks: ClassVar[tuple[bytes, ...]] = (b"",)
     """Bytes of which at least one is in every message that `project` changes."""
+
+    overflow_marks: ClassVar[tuple[str, ...]] = ()
+    """Words of which one is in an error that says a request is too long, beside those that are
+    known of all providers (`failures.OVERFLOW_MARKS`)."""
 
     # -- reading --
 
@@ -256,6 +272,10 @@ class Dialect(ABC):
             ),
         )
 
+    def opening(self) -> bytes:
+        """Make what stands before the assistant's first words, where `user_first`, always alike."""
+        return self.compose(Draft("user", (Text(_OPENING),))).messages[0]
+
     # -- asking -------------------------------------------------------------------------------
 
     @abstractmethod
@@ -279,6 +299,12 @@ class Dialect(ABC):
     @abstractmethod
     def stream(self) -> StreamReader:
         """Make a reader for one streamed answer."""
+
+    def failure(
+        self, status: int, body: bytes, headers: Mapping[str, str] | None = None
+    ) -> ProviderError:
+        """Say which error an answer is that is none. Takes any bytes, and never raises."""
+        return read_failure(self.name, self.overflow_marks, status, body, headers)
 
     # -- rules that repair and compaction use ----------------------------------------------------
 
@@ -307,12 +333,22 @@ class Dialect(ABC):
         return raw
 
     def call_id(self, foreign_id: str, seed: str) -> str:
-        """Bring a foreign call id into this dialect's alphabet; the same in, the same out."""
+        """Bring a foreign call id into this dialect's alphabet; the same in, the same out.
+
+        An id that is legal here already stays as it is, so mapping twice is mapping once, and
+        different ids stay different. ``seed`` makes one where there is none.
+        """
         return foreign_id or f"call_{seed}"
 
 
-def name_of(part: Part) -> str:
-    """Name a part as a `Loss` does: by its kind, where its type has several."""
+Beside: TypeAlias = Literal["is_error", "message", "name", "thought_signature"]
+"""What can be lost beside whole parts: a field of a part, or all of a message but its text."""
+
+
+def name_of(part: Part | Beside) -> str:
+    """Name what is lost, as every `Loss` does: a part by its kind, where its type has several."""
+    if isinstance(part, str):
+        return part
     return part.kind if isinstance(part, Media | Native) else type(part).__name__.lower()
 
 
@@ -337,3 +373,4 @@ SYSTEM_FRAME = "<system>\n{text}\n</system>"
 """How a system message in mid-conversation is said as user text where the wire has no other."""
 
 _INTERRUPTED = "This call was interrupted: there is no result, and it is not known whether it ran."
+_OPENING = SYSTEM_FRAME.format(text="The conversation begins with these words of the assistant.")

@@ -7,23 +7,27 @@ nothing that is in order, gives the same for the same, and a second time changes
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 import msgspec
 
 from ..messages import Message, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..messages import ToolCall
     from .dialect import Dialect, Fragment
 
-__all__ = ["Repair", "Repaired", "cut_points", "repair"]
+__all__ = ["Repair", "Repaired", "Result", "answers", "cut_points", "match", "repair"]
 
 
 class Repair(msgspec.Struct, frozen=True):
-    """One thing that was mended: where, what, and for which call."""
+    """One thing that was mended: where, what, and for which call.
+
+    ``message`` is the index of the answer whose call it is, or of the message where an orphaned
+    result stood.
+    """
 
     message: int
     what: Literal["interrupted", "orphan_result", "moved_result"]
@@ -55,7 +59,8 @@ def repair(dialect: Dialect, messages: Sequence[bytes], *, pending: bool = False
         end = _next_answer(dialect, messages, start)
         waits = pending and start == len(messages)
         answer = messages[at : start - waits]
-        mended += _exchange(dialect, answer, messages[start:end], at, repairs)
+        after = list(enumerate(messages[start:end], start))
+        mended += _exchange(dialect, answer, after, at, repairs)
         mended += messages[start - waits : start]
         at = end
     return Repaired(tuple(mended), tuple(repairs))
@@ -69,20 +74,24 @@ def cut_points(dialect: Dialect, messages: Sequence[bytes]) -> list[int]:
     """
     points = []
     open_calls = False
+    goes_on = False
     for at, raw in enumerate(messages):
         reading = dialect.read(raw)
         results = any(isinstance(part, ToolResult) for part in reading.parts)
         if reading.role == "user" and not results and not open_calls:
             points.append(at)
         if reading.role == "assistant":
-            open_calls = bool(_open_calls(dialect, raw))
+            open_calls = bool(_open_calls(dialect, raw)) or (goes_on and open_calls)
         elif results:
             open_calls = _more_results(dialect, messages, at + 1)
+        goes_on = dialect.merges and reading.role == "assistant"
     return points
 
 
 def _more_results(dialect: Dialect, messages: Sequence[bytes], at: int) -> bool:
-    return at < len(messages) and bool(dialect.split_results(messages[at])[0])
+    """Whether results come before the next answer."""
+    after = messages[at : _next_answer(dialect, messages, at)]
+    return any(dialect.split_results(raw)[0] for raw in after)
 
 
 def _calls(dialect: Dialect, raw: bytes) -> tuple[ToolCall, ...]:
@@ -100,8 +109,8 @@ def _open_calls(dialect: Dialect, raw: bytes) -> list[ToolCall]:
 
 
 def _end_of_answer(dialect: Dialect, messages: Sequence[bytes], at: int) -> int:
-    """The index after an answer. Where messages are items, several in a row are one answer."""
-    while dialect.itemized and at < len(messages) and _is_answer(dialect, messages[at]):
+    """The index after an answer. Where messages merge, several in a row are one."""
+    while dialect.merges and at < len(messages) and _is_answer(dialect, messages[at]):
         at += 1
     return at
 
@@ -135,23 +144,42 @@ def _without_results(
 def _exchange(
     dialect: Dialect,
     answer: Sequence[bytes],
-    after: Sequence[bytes],
+    after: Sequence[tuple[int, bytes]],
     at: int,
     repairs: list[Repair],
 ) -> list[bytes]:
-    """Mend an answer with calls, and what was said until the next answer."""
+    """Mend an answer with calls, and what was said until the next answer, with its indexes."""
     mended: list[bytes] = []
-    calls: list[ToolCall] = []
-    found = [fragment for raw in after for fragment in dialect.split_results(raw)[0]]
-    for place, raw in enumerate(answer, at):
-        said, asked = _without_own_results(dialect, raw, place, repairs)
+    found = [fragment for _, raw in after for fragment in dialect.split_results(raw)[0]]
+    parts = [
+        (place, *_without_own_results(dialect, raw, place, repairs))
+        for place, raw in enumerate(answer, at)
+    ]
+    asked: list[tuple[int, ToolCall]] = []
+    for index, (place, said, calls) in enumerate(parts):
         mended.append(said)
-        calls += asked
-        last = place == at + len(answer) - 1
-        if calls and not last and not any(_match(dialect, calls, found)):
-            mended += _answered(dialect, calls, (), place, repairs)
-            calls = []
-    return [*mended, *_answered(dialect, calls, after, at, repairs)]
+        later = [call for _, _, more in parts[index + 1 :] for call in more]
+        if asked or _waits(dialect, calls, later, found) or index == len(parts) - 1:
+            asked += [(place, call) for call in calls]
+        elif calls:
+            mended += _answered(dialect, [(place, call) for call in calls], (), repairs)
+    return [*mended, *_answered(dialect, asked, after, repairs)]
+
+
+def _waits(
+    dialect: Dialect,
+    calls: Sequence[ToolCall],
+    later: Sequence[ToolCall],
+    found: Sequence[Fragment],
+) -> bool:
+    """Whether any result is left for calls when those that were made later have theirs.
+
+    If not, nobody had waited for them any more when the later ones were made.
+    """
+    if not any(_match(dialect, calls, found)):
+        return False
+    left = _match(dialect, later, found).count(None)
+    return _match(dialect, [*calls, *later], found).count(None) < left + len(calls)
 
 
 def _without_own_results(
@@ -172,43 +200,91 @@ def _without_own_results(
 
 def _answered(
     dialect: Dialect,
-    calls: Sequence[ToolCall],
-    after: Sequence[bytes],
-    at: int,
+    asked: Sequence[tuple[int, ToolCall]],
+    after: Sequence[tuple[int, bytes]],
     repairs: list[Repair],
 ) -> Sequence[bytes]:
-    """Put the results of an answer's calls right after it, followed by what else was said."""
-    split = [dialect.split_results(raw) for raw in after]
-    found = [fragment for fragments, _ in split for fragment in fragments]
-    matched = _match(dialect, calls, found)
+    """Put the results of an answer's calls right after it, followed by what else was said.
+
+    Every call comes with the index of its message, and so does what follows.
+    """
+    calls = [call for _, call in asked]
+    split = [(place, *dialect.split_results(raw)) for place, raw in after]
+    stood = [(place, fragment) for place, fragments, _ in split for fragment in fragments]
+    matched = _match(dialect, calls, [fragment for _, fragment in stood])
     used = {id(fragment) for fragment in matched if fragment is not None}
-    orphans = [fragment for fragment in found if id(fragment) not in used]
-    missing = [call for call, fragment in zip(calls, matched, strict=True) if fragment is None]
-    if not orphans and not missing and dialect.paired(calls, after):
-        return after
-    repairs += [Repair(at, "interrupted", call.id) for call in missing]
-    repairs += [Repair(at, "orphan_result", orphan.call_id) for orphan in orphans]
+    orphans = [(place, fragment) for place, fragment in stood if id(fragment) not in used]
+    missing = [one for one, fragment in zip(asked, matched, strict=True) if fragment is None]
+    said = [raw for _, raw in after]
+    if not orphans and not missing and dialect.paired(calls, said):
+        return said
+    repairs += [Repair(place, "interrupted", call.id) for place, call in missing]
+    repairs += [Repair(place, "orphan_result", orphan.call_id) for place, orphan in orphans]
     if not orphans and not missing:
-        repairs += [Repair(at, "moved_result", call.id) for call in calls]
+        repairs += [Repair(place, "moved_result", call.id) for place, call in asked]
     fragments = [
         dialect.interrupted(call) if fragment is None else fragment.raw
         for call, fragment in zip(calls, matched, strict=True)
     ]
-    return dialect.frame(fragments, [rest for _, rest in split if rest is not None])
+    return dialect.frame(fragments, [rest for _, _, rest in split if rest is not None])
 
 
 def _match(
     dialect: Dialect, calls: Sequence[ToolCall], found: Sequence[Fragment]
 ) -> list[Fragment | None]:
-    """Find each call's result: by its id, or else by what the dialect takes for an answer."""
-    left = list(found)
-    matched: dict[int, Fragment] = {}
-    # Calls with an id choose first, since fewer results will do for them.
+    """Find each call's result among those that the dialect takes for an answer to it."""
+
+    def paired(fragment: Fragment, call: ToolCall) -> bool:
+        return dialect.paired([call], dialect.frame([fragment.raw]))
+
+    places = match(calls, found, paired)
+    return [None if place is None else found[place] for place in places]
+
+
+# -- which result answers which call --------------------------------------------------------------
+
+
+class Result(Protocol):
+    """A result, in native words or neutral ones. What is not known of it is empty."""
+
+    @property
+    def call_id(self) -> str:
+        """The id of the call that it answers."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """The name of the tool that was called."""
+        ...
+
+
+Given = TypeVar("Given", bound=Result)
+
+
+def answers(result: Result, call: ToolCall) -> bool:
+    """Whether a result may be that of a call: by id, or by name where one of them has no id."""
+    if call.id and result.call_id:
+        return result.call_id == call.id
+    return result.name == call.name or (not result.name and result.call_id == call.id)
+
+
+def match(
+    calls: Sequence[ToolCall],
+    results: Sequence[Given],
+    fits: Callable[[Given, ToolCall], bool] = answers,
+) -> list[int | None]:
+    """Find for each call the index of its result. No result is given to two calls.
+
+    Calls with an id choose first, since fewer results will do for them; and each takes one with
+    its own id before any other that ``fits``.
+    """
+    left = list(range(len(results)))
+    found: dict[int, int] = {}
     for at in sorted(range(len(calls)), key=lambda at: not calls[at].id):
         call = calls[at]
-        for fragment in sorted(left, key=lambda fragment: fragment.call_id != call.id):
-            if dialect.paired([call], dialect.frame([fragment.raw])):
-                matched[at] = fragment
-                left.remove(fragment)
+        for index in sorted(left, key=lambda index: results[index].call_id != call.id):
+            if fits(results[index], call):
+                found[at] = index
+                left.remove(index)
                 break
-    return [matched.get(at) for at in range(len(calls))]
+    return [found.get(at) for at in range(len(calls))]

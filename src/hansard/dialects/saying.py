@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..messages import Part
+    from .dialect import Beside
 
 __all__ = ["Sayer"]
 
@@ -29,9 +30,9 @@ class Sayer:
         """Whether the draft comes from another dialect."""
         return self._call_id is not None
 
-    def lose(self, part: Part | str, reason: str) -> None:
+    def lose(self, part: Part | Beside, reason: str) -> None:
         """List something that cannot be said."""
-        self.losses.append(Loss(0, part if isinstance(part, str) else name_of(part), reason))
+        self.losses.append(Loss(0, name_of(part), reason))
 
     def _id(self, call_id: str, name: str, position: int) -> str:
         return self._call_id(call_id, f"{name}_{position}") if self._call_id else call_id

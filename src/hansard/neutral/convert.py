@@ -21,10 +21,10 @@ import msgspec
 from msgspec.structs import replace
 
 from .. import rawjson
-from ..dialects.dialect import Loss
-from ..dialects.pairing import Repair
-from ..messages import Draft, Media, Message, Native, Text, ToolCall, ToolResult
-from .exchanges import exchanges, match, utterances
+from ..dialects.dialect import Loss, name_of
+from ..dialects.pairing import Repair, match
+from ..messages import Draft, Media, Message, Native, ToolCall, ToolResult
+from .exchanges import exchanges, utterances
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,8 +39,7 @@ __all__ = ["Converted", "LossReport", "convert"]
 class LossReport(tuple[Loss, ...]):
     """What was lost, in the order of the messages. True if there is anything.
 
-    ``message`` is the index of the message that was given, ``part`` the kind of part or the path
-    of a field, ``reason`` a sentence for people.
+    ``message`` is the index of the message that was given, ``reason`` a sentence for people.
     """
 
     __slots__ = ()
@@ -68,8 +67,8 @@ def convert(messages: Sequence[Source], to: Dialect, *, pending: bool = False) -
     """Say messages of any dialects, or drafts, in the words of another. The same in, the same out.
 
     With ``pending``, calls of the last answer that have no result are left open. A message that
-    says nothing is left out. Where the target has no system message in mid-conversation and the
-    assistant would speak first, which such formats refuse, a framed remark goes before it.
+    says nothing is left out. Where the assistant would speak first, and the target refuses that, a
+    framed remark in the user's role goes before it.
 
     A call and its results are expected to be in one dialect. Never raises for what can be read.
     """
@@ -118,14 +117,14 @@ class _Carrier:
                 self._leave_unknown(index, source)
         begins = not self.said
         self._carry_exchanges(exchanges(heard), pending=pending)
-        if begins and not self._to.system_midway and self._begins_with_answer():
-            self.said[:0] = self._messages(self._compose(start, "system", (Text(_OPENING),)))
+        if begins and self._to.user_first and self._begins_with_answer():
+            self.said[:0] = self._messages([self._to.opening()])
 
     def _leave_unknown(self, index: int, message: Message) -> None:
         """List the fields that no part covers, but for those that say nothing."""
         for path, found in message.extra.items():
             if found not in (None, "", [], {}):
-                self._lose(index, path, f"only {message.dialect} knows this field")
+                self.losses.append(Loss(index, path, f"only {message.dialect} knows this field"))
 
     def _begins_with_answer(self) -> bool:
         return bool(self.said) and self.said[0].role == "assistant"
@@ -167,7 +166,7 @@ class _Carrier:
         calls, results = exchange.calls, exchange.results
         found = match([call for _, call in calls], [result for _, result in results])
         for index in sorted(set(range(len(results))) - set(found)):
-            self._lose(results[index][0], "toolresult", "it answers no call")
+            self._lose(*results[index], "it answers no call")
         return [
             _Answered(
                 index,
@@ -213,7 +212,7 @@ class _Carrier:
         if not isinstance(part, ToolCall) or part.id not in unsaid:
             return part
         reason = "arguments that are no JSON object here are said as one argument, 'input'"
-        self._lose(index, "toolcall", reason)
+        self._lose(index, part, reason)
         wrapped = rawjson.dump({"input": part.arguments}).decode()
         return replace(part, arguments=wrapped, custom=False)
 
@@ -250,7 +249,7 @@ class _Carrier:
         for raw in self._compose(index, "tool", (said,)):
             for fragment in self._to.split_results(raw)[0]:
                 return fragment.raw
-        self._lose(index, "toolresult", "it has no words here, and is said as interrupted")
+        self._lose(index, result, "it has no words here, and is said as interrupted")
         return self._to.interrupted(call)
 
     def _interrupted(self, index: int, call: ToolCall) -> bytes:
@@ -272,24 +271,22 @@ class _Carrier:
     def _can_leave_home(self, index: int, part: Part) -> bool:
         """Whether a part means something elsewhere. If not, as a file with a provider, list it."""
         if isinstance(part, Native):
-            self._lose(index, part.kind, "only the provider that made it can say this")
+            self._lose(index, part, "only the provider that made it can say this")
             return False
         if not isinstance(part, Media) or part.base64:
             return True
         if part.url is not None and part.url.lower().startswith(_PUBLIC):
             return True
-        self._lose(index, part.kind, "its content is not in it, or lies with the provider")
+        self._lose(index, part, "its content is not in it, or lies with the provider")
         return False
 
-    def _lose(self, index: int, part: str, reason: str) -> None:
-        self.losses.append(Loss(index, part, reason))
+    def _lose(self, index: int, part: Part, reason: str) -> None:
+        self.losses.append(Loss(index, name_of(part), reason))
 
     def _lose_result(self, answered: _Answered, reason: str) -> None:
         if answered.result is not None:
-            self._lose(answered.result[0], "toolresult", reason)
+            self._lose(*answered.result, reason)
 
 
 _PUBLIC = ("https:", "http:", "data:")
 """How an address begins that others than the provider understand."""
-
-_OPENING = "The conversation begins with these words of the assistant."

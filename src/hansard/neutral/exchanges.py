@@ -1,4 +1,4 @@
-"""Who says what, message by message, and which result answers which call.
+"""Who says what, message by message.
 
 A conversation is taken apart into *utterances*: what one speaker says in one message. They form
 *exchanges*: an answer (messages of the assistant that follow each other are one) and everything
@@ -17,11 +17,11 @@ from ..dialects.dialect import Dialect
 from ..messages import Draft, Message, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from ..messages import Part, Role
+    from ..messages import Part, Reading, Role
 
-__all__ = ["Exchange", "Source", "Utterance", "exchanges", "match", "utterances"]
+__all__ = ["Exchange", "Source", "Utterance", "exchanges", "utterances"]
 
 Source: TypeAlias = Message | Draft
 """What can be carried into a dialect: a message in another's words, or in nobody's."""
@@ -84,8 +84,12 @@ def _speeches(source: Source) -> Iterable[tuple[Role, tuple[Part, ...]]]:
         yield source.role, source.parts
         return
     readings = [reader.read(rawjson.join_array([item])) for item in rawjson.elements(source.raw)]
-    for role, said in groupby(readings, lambda reading: reading.role):
+    for role, said in groupby(readings, _role):
         yield role, tuple([part for reading in said for part in reading.parts])
+
+
+def _role(reading: Reading) -> Role:
+    return reading.role
 
 
 def exchanges(said: Iterable[Utterance]) -> list[Exchange]:
@@ -99,29 +103,3 @@ def exchanges(said: Iterable[Utterance]) -> list[Exchange]:
         else:
             found[-1][0].append(utterance)
     return [Exchange(tuple(answer), tuple(after)) for answer, after in found]
-
-
-def match(calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> list[int | None]:
-    """Find for each call the index of its result: by id, or by name where one has no id.
-
-    This is the rule of `pairing.repair`, on neutral parts.
-    """
-    left = dict(enumerate(results))
-    matched: dict[int, int] = {}
-    for same in (_same_id, _same_name):
-        for at, call in enumerate(calls):
-            if at in matched:
-                continue
-            found = next((index for index, result in left.items() if same(result, call)), None)
-            if found is not None:
-                del left[found]
-                matched[at] = found
-    return [matched.get(at) for at in range(len(calls))]
-
-
-def _same_id(result: ToolResult, call: ToolCall) -> bool:
-    return bool(call.id) and result.call_id == call.id
-
-
-def _same_name(result: ToolResult, call: ToolCall) -> bool:
-    return not (call.id and result.call_id) and result.name == call.name

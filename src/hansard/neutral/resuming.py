@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from ..dialects.dialect import Loss
+from ..dialects.dialect import Loss, name_of
 from ..dialects.registry import dialect as registered
 from ..errors import DecodeError, Invalid, UnknownDialect
 from ..messages import Draft, Message, Text, ToolCall, ToolResult
@@ -60,7 +60,7 @@ def resume(state: ConversationState, dialect: Dialect) -> Converted:
             native = _native(stretch.payload, dialect)
         except (DecodeError, UnknownDialect) as error:
             reason = f"only the text and the calls of {stretch.name} are known: {error}"
-            carried.losses.append(Loss(len(carried.sources), "message", reason))
+            carried.losses.append(Loss(len(carried.sources), name_of("message"), reason))
             native = []
         if native:
             carried.take_native(stretch, native)

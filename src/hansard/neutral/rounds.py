@@ -14,9 +14,9 @@ from uuid import UUID, uuid5
 from msgspec.structs import replace
 
 from .. import rawjson
+from ..dialects.pairing import match
 from ..errors import InvalidMessage
 from ..messages import Refusal, Text, ToolResult
-from .exchanges import match
 from .records import ConversationMessage, ConversationState, ConversationTurn, ToolCallRecord
 
 if TYPE_CHECKING:

@@ -87,7 +87,7 @@ class _Known:
 
     def __init__(self, record: Record) -> None:
         self.prompt = PromptIdentity()
-        self._turn_ids: dict[int, str] = {}
+        self._turn_ids = dict(record.start.root.turn_ids())
         self._outcomes: dict[int, list[Outcome]] = {}
         self._said: list[Said] = []
         self._answer = -1

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..dialects.dialect import SYSTEM_FRAME
+from .. import rawjson
+from ..dialects.dialect import SYSTEM_FRAME, name_of
 from ..errors import DecodeError, Unsayable
 from ..messages import (
     Draft,
@@ -87,6 +88,12 @@ DRAFTS: dict[str, Draft] = {
     "instruction": system("be brief"),
     "two instructions": system("be brief", "be kind"),
     "instruction with image": system("be like this:", _PNG),
+    "image without a type": user(Media("image", None, "iVBORw0KGgo="), "hello"),
+    "image of nothing": user(Media("image"), "hello"),
+    "file without a type": user(Media("file", None, "JVBERi0=", name="a.pdf"), "hello"),
+    "result with file by id": Draft(
+        "tool", (ToolResult("call_1", "find", (Text("a"), Media("file", file_id="file-1"))),)
+    ),
     "unknown part": user("a", Native("zz_foreign", b'{"type":"zz_foreign","zz":1.50e5}')),
 }
 """Drafts of every neutral part in every role, also where no provider would have it."""
@@ -140,14 +147,27 @@ class SayingChecks(DialectSuite):
             expect(not composed.losses, "Unsayable", composed.losses)
             expect(tuple([message.raw for message in messages]) == composed.messages, "the same")
 
+    def test_media_that_nobody_could_open_are_listed(self, draft: Draft) -> None:
+        """Bytes without a media type, and media with nothing to say them by."""
+        media = [part for part in draft.parts if isinstance(part, Media)]
+        broken = [part for part in media if not _is_whole(part)]
+        losses = self.dialect.compose(draft).losses if broken else ()
+        found = [loss.part for loss in losses]
+        expect(found == [name_of(part) for part in broken], f"a loss for each of {broken}", found)
+
     def test_foreign_drafts_keep_no_signature(self, draft: Draft) -> None:
-        """Signatures, thoughts and native parts of another provider go, and are listed."""
+        """Signatures, thoughts, files and native parts of another provider go, and are listed."""
         composed = self.dialect.compose(draft, foreign=True)
         said = b"".join(composed.messages)
-        for part in draft.parts:
+        inside = [
+            one for part in draft.parts if isinstance(part, ToolResult) for one in part.content
+        ]
+        for part in (*draft.parts, *inside):
             traces = [getattr(part, "thought_signature", None)]
             if isinstance(part, Thought):
                 traces += [part.text, part.redacted]
+            if isinstance(part, Media):
+                traces.append(part.file_id)
             if isinstance(part, Native):
                 traces.append(part.kind)
             for trace in filter(None, traces):
@@ -219,6 +239,14 @@ class SayingChecks(DialectSuite):
         settled = [self.dialect.call_id(call_id, "seed") for call_id in mapped]
         expect(settled == mapped, "ids in the alphabet to stay as they are", settled)
 
+    def test_a_legal_id_stays_as_it_is(self, message_sample: MessageSample) -> None:
+        """An id that the provider itself gave, as it stands in a message, is legal."""
+        message = self.dialect.message(message_sample.raw)
+        for call in message.tool_calls:
+            if call.id and b":" + rawjson.quote(call.id) in message.raw:
+                found = self.dialect.call_id(call.id, "seed")
+                expect(found == call.id, f"{call.id!r} to stay", found)
+
 
 def _framed(draft: Draft, system_midway: bool) -> Sequence[Part]:  # noqa: FBT001 -- as it is told
     """The parts that reading gives back: an instruction may come back in its frame."""
@@ -254,6 +282,10 @@ def _essence(parts: Iterable[Part]) -> dict[str, list[Any]]:
         found[key] = ["".join(found[key])]
     found["signatures"].sort()  # Thoughts may have a place of their own before everything else.
     return found
+
+
+def _is_whole(part: Media) -> bool:
+    return bool(part.media_type if part.base64 else part.url or part.file_id)
 
 
 def _media(part: Media) -> tuple[str | None, ...]:

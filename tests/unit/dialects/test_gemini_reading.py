@@ -150,6 +150,37 @@ def test_thoughts_are_apart_from_text_and_signatures_stay_with_their_parts() -> 
     assert not message.extra
 
 
+OWN_FILE = "https://generativelanguage.googleapis.com/v1beta/files/abc-123"
+"""A file uploaded to Gemini, as the API names it."""
+
+
+@pytest.mark.parametrize(
+    ("uri", "own"),
+    [
+        (OWN_FILE, True),
+        ("https://generativelanguage.googleapis.com/files/abc", True),
+        ("https://generativelanguage.googleapis.com/v1beta/files/abc:download?alt=media", True),
+        ("https://generativelanguage.googleapis.com/v1beta/models/files", False),
+        ("https://generativelanguage.googleapis.com/v1beta/files/", False),
+        ("https://generativelanguage.googleapis.com/v1beta/x?of=/files/abc", False),
+        ("https://generativelanguage.googleapis.com.example.org/v1beta/files/abc", False),
+        ("https://example.org/https://generativelanguage.googleapis.com/files/abc", False),
+        ("gs://bucket/files/abc", False),
+        ("https://www.youtube.com/watch?v=9hE5-98ZeCg", False),
+    ],
+)
+def test_a_file_that_lies_with_gemini_is_known_by_its_id_and_any_other_by_its_address(
+    uri: str, own: bool
+) -> None:
+    part = b'{"fileData":{"mimeType":"application/pdf","fileUri":"%s"}}' % uri.encode()
+    message = GEMINI.message(b'{"role":"user","parts":[' + part + b"]}")
+    (media,) = message.parts
+    assert isinstance(media, Media)
+    assert (media.file_id, media.url) == ((uri, None) if own else (None, uri))
+    (back,) = GEMINI.say(Draft("user", message.parts))
+    assert back.raw == message.raw
+
+
 def test_media_keep_their_base64_as_it_was_spelled() -> None:
     _, photo, sound, film, report = content("media").parts
     assert photo == Media("image", "image/jpeg", "_9j_4AAQ-w")
@@ -158,6 +189,7 @@ def test_media_keep_their_base64_as_it_was_spelled() -> None:
     assert (film.kind, film.url) == ("video", "https://www.youtube.com/watch?v=9hE5-98ZeCg")
     assert isinstance(report, Media)
     assert (report.kind, report.name) == ("file", "report.pdf")
+    assert (report.url, report.file_id) == (None, OWN_FILE)
     assert content("media").extra["parts[3].videoMetadata"] == {
         "startOffset": "40s",
         "endOffset": "80s",

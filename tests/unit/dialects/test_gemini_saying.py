@@ -244,7 +244,7 @@ shown = st.builds(
     Media,
     st.just("image"),
     st.just("image/png"),
-    st.binary(max_size=9).map(lambda data: base64.b64encode(data).decode()),
+    st.binary(min_size=1, max_size=9).map(lambda data: base64.b64encode(data).decode()),
 )
 replies = st.lists(
     spoken

@@ -305,5 +305,5 @@ def test_no_foreign_id_is_taken_for_a_call_of_the_old_kind() -> None:
 
 def test_a_loss_can_be_compared() -> None:
     assert chat.compose(user(image(file_id="f"))).losses == (
-        Loss(0, "image", "Chat Completions has no such part in this place"),
+        Loss(0, "image", "expected url or base64, found file_id"),
     )

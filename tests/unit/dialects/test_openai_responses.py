@@ -536,7 +536,7 @@ def test_a_foreign_call_and_its_result_stay_a_pair_also_of_a_custom_tool(call_id
     result = ToolResult(call_id, "sql", (Text("1"),), position=2)
     said_call = responses.compose(assistant(call), foreign=True)
     said_result = responses.compose(Draft("tool", (result,)), foreign=True)
-    assert said_call.losses == (Loss(0, "custom tool call", "it is said as a call of a function"),)
+    assert said_call.losses == (Loss(0, "toolcall", "it is said as a call of a function"),)
     assert not said_result.losses
     calls = Message(responses, said_call.messages[0]).tool_calls
     assert calls[0].parsed == {"input": "select 1;"}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import hansard
-from hansard.dialects.pairing import Repair, Repaired, cut_points, repair
-from hansard.messages import ToolCall, assistant, user
+from hansard.dialects.pairing import Repair, Repaired, cut_points, match, repair
+from hansard.messages import ToolCall, ToolResult, assistant, user
 from tests.support.conversations import (
     DIALECTS,
     FOLDERS,
@@ -191,6 +191,26 @@ def test_a_result_before_its_call_is_no_result_of_it(dialect: Dialect) -> None:
     assert read(dialect, mended.messages)[:2] == ["call:a", "result:a:This call w"]
 
 
+@each_dialect
+def test_an_orphan_is_named_with_the_message_where_it_stands(dialect: Dialect) -> None:
+    """Not with the answer before it, which has nothing to do with it."""
+    call = calling(dialect, "a")
+    done = framed(dialect, call, "1")
+    hello, orphan = said_by_user(dialect), result_of(dialect, calling(dialect, "x"), 0)
+    mended = repair(dialect, [hello, call, *done, hello, orphan, hello])
+    assert mended.repairs == (Repair(4, "orphan_result", "x"),)
+
+
+@each_dialect
+def test_an_orphan_beside_an_interrupted_call_is_named_apart_from_it(dialect: Dialect) -> None:
+    hello, orphan = said_by_user(dialect), result_of(dialect, calling(dialect, "x"), 0)
+    mended = repair(dialect, [hello, calling(dialect, "a"), hello, orphan])
+    assert {(each.message, each.what) for each in mended.repairs} == {
+        (1, "interrupted"),
+        (3, "orphan_result"),
+    }
+
+
 # -- results in the wrong place ---------------------------------------------------------------
 
 
@@ -316,6 +336,94 @@ def test_answers_in_a_row_each_want_their_results_at_once(dialect: Dialect) -> N
         "call:b",
         "result:b:2",
     ]
+
+
+def test_where_answers_in_a_row_are_one_their_results_come_after_the_last() -> None:
+    """Anthropic's API takes neighbours of one role for one message, and so do transcripts."""
+    first, second = calling(anthropic, "a"), calling(anthropic, "b")
+    both = framed(anthropic, calling(anthropic, "a", "b"), "1", "2")
+    messages = [said_by_user(anthropic), first, second, *both, answered(anthropic)]
+    assert repair(anthropic, messages) == untouched(messages)
+
+
+def test_no_cut_parts_answers_in_a_row_from_the_results_of_all_their_calls() -> None:
+    first, second = calling(anthropic, "a"), calling(anthropic, "b")
+    both = framed(anthropic, calling(anthropic, "a", "b"), "1", "2")
+    hello = said_by_user(anthropic)
+    assert cut_points(anthropic, [hello, first, second, *both, hello]) == [0, 4]
+    assert cut_points(anthropic, [hello, first, answered(anthropic), hello, *both, hello]) == [0, 5]
+
+
+@pytest.mark.parametrize("dialect", [anthropic, responses], ids=lambda each: each.name)
+def test_a_repeated_id_belongs_to_the_nearest_of_answers_in_a_row(dialect: Dialect) -> None:
+    """Else what the first call was answered with would change when the second gets its result."""
+    call = calling(dialect, "a")
+    mended = repair(dialect, [call, call, *framed(dialect, call, "1")])
+    assert read(dialect, mended.messages) == [
+        "call:a",
+        "result:a:This call w",
+        "call:a",
+        "result:a:1",
+    ]
+    assert mended.repairs == (Repair(0, "interrupted", "a"),)
+    both = [call, call, *framed(dialect, call, "1"), *framed(dialect, call, "2")]
+    assert repair(dialect, both) == untouched(both)
+
+
+def test_only_the_last_of_two_answers_in_a_row_is_left_open() -> None:
+    first, second = calling(anthropic, "a"), calling(anthropic, "b")
+    mended = repair(anthropic, [first, second], pending=True)
+    assert read(anthropic, mended.messages) == ["call:a", "result:a:This call w", "call:b"]
+    assert mended.repairs == (Repair(0, "interrupted", "a"),)
+
+
+def test_an_answer_that_calls_nothing_stays_beside_one_that_does() -> None:
+    """The API takes neighbours of one role for one message."""
+    call = calling(anthropic, "a")
+    messages = [said_by_user(anthropic), answered(anthropic), call, *framed(anthropic, call, "1")]
+    assert repair(anthropic, messages) == untouched(messages)
+
+
+# -- which result answers which call ----------------------------------------------------------
+
+
+def call_of(call_id: str, name: str = "f") -> ToolCall:
+    return ToolCall(call_id, name)
+
+
+def answer_to(call_id: str, name: str = "f") -> ToolResult:
+    return ToolResult(call_id, name)
+
+
+@pytest.mark.parametrize(
+    ("calls", "results", "matched"),
+    [
+        ([call_of("a"), call_of("b")], [answer_to("b"), answer_to("a")], [1, 0]),
+        ([call_of("a"), call_of("a")], [answer_to("a"), answer_to("a")], [0, 1]),
+        ([call_of("a"), call_of("b")], [answer_to("b")], [None, 0]),
+        ([call_of(""), call_of("")], [answer_to(""), answer_to("")], [0, 1]),
+        ([call_of("", "f"), call_of("", "g")], [answer_to("", "g"), answer_to("", "f")], [1, 0]),
+        ([call_of("a", "f"), call_of("", "f")], [answer_to("", "f"), answer_to("a", "f")], [1, 0]),
+        ([call_of("", "f"), call_of("a", "f")], [answer_to("", "f"), answer_to("z", "f")], [1, 0]),
+        ([call_of("a", "f")], [answer_to("", "f")], [0]),
+        ([call_of("a", "f")], [answer_to("b", "f")], [None]),
+        ([call_of("a", "f")], [answer_to("", "g")], [None]),
+        ([call_of("", "f")], [answer_to("", "")], [0]),
+        ([call_of("a", "f")], [answer_to("", "")], [None]),
+        ([], [answer_to("a")], []),
+    ],
+    ids=range(13),
+)
+def test_a_result_is_found_by_id_or_by_name_where_an_id_is_missing(
+    calls: list[ToolCall], results: list[ToolResult], matched: list[int | None]
+) -> None:
+    assert match(calls, results) == matched
+
+
+def test_whoever_knows_better_says_which_results_fit() -> None:
+    calls, results = [call_of("a"), call_of("b")], [answer_to("a"), answer_to("b")]
+    assert match(calls, results, lambda result, call: result.call_id != call.id) == [1, 0]
+    assert match(calls, results, lambda result, call: False) == [None, None]  # noqa: ARG005
 
 
 # -- growing ----------------------------------------------------------------------------------

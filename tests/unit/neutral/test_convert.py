@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hansard import rawjson
+from hansard.dialects.anthropic import Anthropic
 from hansard.dialects.dialect import Loss
 from hansard.dialects.openai_chat import OpenAIChat
 from hansard.dialects.pairing import Repair
@@ -285,6 +286,32 @@ class TestRoles:
         assert "begins with these words of the assistant" in converted.messages[0].text
         assert not converted.report
 
+    def test_whether_the_user_must_begin_has_nothing_to_do_with_system_messages(self) -> None:
+        class Newest(Anthropic):
+            """Takes system messages in mid-conversation."""
+
+            name = "newest"
+            system_midway = True
+
+        class Stern(OpenAIChat):
+            """Takes them too, and no conversation that the assistant begins."""
+
+            name = "stern"
+            user_first = True
+
+        class Lenient(Anthropic):
+            """Takes none, and lets anybody begin."""
+
+            name = "lenient"
+            user_first = False
+
+        greeting = [assistant("Hello!"), user("hi")]
+        for kind in (Newest, Stern):
+            first, *rest = convert(greeting, kind()).messages
+            assert (first.role, [message.text for message in rest]) == ("user", ["Hello!", "hi"])
+            assert first.text.startswith("<system>")
+        assert len(convert(greeting, Lenient()).messages) == 2
+
     def test_where_anybody_may_begin_nothing_is_added(self) -> None:
         greeting = chat({"role": "assistant", "content": "Hello!"}, HI)
         assert len(convert(greeting, RESPONSES).messages) == 2
@@ -323,12 +350,20 @@ class TestLosses:
 
     @pytest.mark.parametrize(
         ("source", "target"),
-        [("openai", "openai-responses"), ("anthropic", "openai"), ("openai-responses", "gemini")],
+        [
+            ("openai", "openai-responses"),
+            ("anthropic", "openai"),
+            ("openai-responses", "gemini"),
+            ("gemini", "anthropic"),
+        ],
     )
     def test_a_file_that_lies_with_its_provider_does_not_leave_it(
         self, source: str, target: str
     ) -> None:
-        messages = dialect(source).say(user("see", file(file_id="file-1")))
+        file_id = "file-1"
+        if source == "gemini":
+            file_id = "https://generativelanguage.googleapis.com/v1beta/files/file-1"
+        messages = dialect(source).say(user("see", file(file_id=file_id)))
         converted = convert(messages, dialect(target))
         assert (0, "file") in lost(converted)
         assert converted.messages[0].text == "see"
@@ -353,6 +388,13 @@ class TestLosses:
         converted = convert([ANTHROPIC.message(raw) for raw in raws], CHAT)
         assert [part for _, part in lost(converted)] == ["content", "image"]
         assert converted.messages[1].tool_results[0].text == "see"
+
+    def test_losses_have_the_same_names_whoever_noticed_them(self) -> None:
+        """A custom call, lost by the target, and a result, lost on the way, are parts like any."""
+        custom: JSON = {"id": "c1", "type": "custom", "custom": {"name": "sh", "input": "ls"}}
+        said = chat(HI, asked(custom), result("c1"), result("c9"))
+        for target in (ANTHROPIC, GEMINI, RESPONSES):
+            assert lost(convert(said, target)) == [(1, "toolcall"), (3, "toolresult")]
 
     @pytest.mark.parametrize("arguments", ['{"a":', "plain", "[1]"])
     def test_arguments_that_are_no_object_are_said_as_one_where_they_must_be(

@@ -1,12 +1,10 @@
-"""Who says what, and which result answers which call."""
+"""Who says what, message by message."""
 
 from __future__ import annotations
 
-import pytest
-
 from hansard.dialects.registry import dialect
 from hansard.messages import Text, ToolCall, ToolResult, assistant, user
-from hansard.neutral.exchanges import exchanges, match, utterances
+from hansard.neutral.exchanges import exchanges, utterances
 
 
 def call(call_id: str, name: str = "f") -> ToolCall:
@@ -17,28 +15,6 @@ def call(call_id: str, name: str = "f") -> ToolCall:
 def result(call_id: str, name: str = "f") -> ToolResult:
     """Make a result."""
     return ToolResult(call_id, name)
-
-
-@pytest.mark.parametrize(
-    ("calls", "results", "matched"),
-    [
-        ([call("a"), call("b")], [result("b"), result("a")], [1, 0]),
-        ([call("a"), call("a")], [result("a"), result("a")], [0, 1]),
-        ([call("a"), call("b")], [result("b")], [None, 0]),
-        ([call(""), call("")], [result(""), result("")], [0, 1]),
-        ([call("", "f"), call("", "g")], [result("", "g"), result("", "f")], [1, 0]),
-        ([call("a", "f"), call("", "f")], [result("", "f"), result("a", "f")], [1, 0]),
-        ([call("a", "f")], [result("", "f")], [0]),
-        ([call("a", "f")], [result("b", "f")], [None]),
-        ([call("a", "f")], [result("", "g")], [None]),
-        ([], [result("a")], []),
-    ],
-    ids=range(10),
-)
-def test_a_result_is_found_by_id_or_by_name_where_an_id_is_missing(
-    calls: list[ToolCall], results: list[ToolResult], matched: list[int | None]
-) -> None:
-    assert match(calls, results) == matched
 
 
 def test_results_in_an_answer_end_it_and_what_follows_is_another() -> None:

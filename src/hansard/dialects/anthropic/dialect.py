@@ -6,7 +6,8 @@ goes to the `Answer` and the message is spelled from the answer's role and conte
 
 All results of an answer go into one user message, before anything else in it. Blocks of tools
 that the server runs stay in the assistant's message and want no answer. Neighbours of the same
-role are merged by the API, so user messages may follow each other.
+role are merged by the API, so user messages may follow each other, and so may messages of the
+assistant: the results of all their calls come after the last of them.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ class Anthropic(Dialect):
 
     name = "anthropic"
     system_midway: ClassVar[bool] = False
+    user_first: ClassVar[bool] = True
+    merges: ClassVar[bool] = True
     call_marks: ClassVar[tuple[bytes, ...]] = (b'"tool_use"', b'"tool_result"')
     cut_marks: ClassVar[tuple[bytes, ...]] = (
         *[

@@ -10,12 +10,14 @@ from ... import rawjson
 from ...errors import DecodeError
 from ...messages import Media, Native, Refusal, Text, Thought, ToolCall, ToolResult
 from ..dialect import Loss, name_of
+from ..media import settle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ...messages import Part
-    from ..dialect import Dialect
+    from ..dialect import Beside, Dialect
+    from ..media import Source
 
 __all__ = ["say_blocks", "say_content", "say_result"]
 
@@ -92,15 +94,15 @@ class _Speaker:
             case Thought(), "assistant":
                 return self._say_thought(part)
             case Refusal(), "assistant":
-                self._lose("refusal", "its words are said as text")
+                self._lose(part, "its words are said as text")
                 return _text(part.text)
-        self._lose(name_of(part), f"no message of role {speaks} has this")
+        self._lose(part, f"no message of role {speaks} has this")
         return None
 
     def _say_call(self, call: ToolCall) -> bytes | None:
         arguments = _object(call.arguments)
         if call.custom or arguments is None:
-            self._lose("toolcall", "the arguments are not a JSON object")
+            self._lose(call, "the arguments are not a JSON object")
             return None
         _lose_signature(call, self._losses)
         return rawjson.join_object(
@@ -114,14 +116,14 @@ class _Speaker:
 
     def _say_thought(self, thought: Thought) -> bytes | None:
         if self._foreign:
-            self._lose("thought", "reasoning of another provider is not passed on")
+            self._lose(thought, "reasoning of another provider is not passed on")
             return None
         if thought.redacted is not None:
             if thought.text or thought.thought_signature:
-                self._lose("thought", "redacted reasoning has no text and no signature")
+                self._lose(thought, "redacted reasoning has no text and no signature")
             return rawjson.dump({"type": "redacted_thinking", "data": thought.redacted})
         if thought.thought_signature is None:
-            self._lose("thought", "reasoning without a signature is refused")
+            self._lose(thought, "reasoning without a signature is refused")
             return None
         return rawjson.join_object(
             {
@@ -134,8 +136,8 @@ class _Speaker:
     def _call_id(self, call_id: str, name: str, position: int) -> str:
         return self._dialect.call_id(call_id, f"{name}_{position}") if self._foreign else call_id
 
-    def _lose(self, part: str, reason: str) -> None:
-        self._losses.append(Loss(0, part, reason))
+    def _lose(self, part: Part, reason: str) -> None:
+        self._losses.append(_loss(part, reason))
 
 
 def _say_inside(part: Part, losses: list[Loss], *, foreign: bool) -> bytes | None:
@@ -147,21 +149,21 @@ def _say_inside(part: Part, losses: list[Loss], *, foreign: bool) -> bytes | Non
         return part.raw
     if isinstance(part, Media):
         return _say_media(part, losses, foreign=foreign)
-    losses.append(Loss(0, name_of(part), "only the provider that made it can say this"))
+    losses.append(_loss(part, "only the provider that made it can say this"))
     return None
 
 
 def _say_media(media: Media, losses: list[Loss], *, foreign: bool) -> bytes | None:
     source, reason = _say_source(media, foreign=foreign)
     if source is None:
-        losses.append(Loss(0, media.kind, reason))
+        losses.append(_loss(media, reason))
         return None
     fields = {
         "type": b'"image"' if media.kind == "image" else b'"document"',
         "source": rawjson.dump(source),
     }
     if media.name is not None and media.kind == "image":
-        losses.append(Loss(0, "name", "an image has no name here"))
+        losses.append(_loss("name", "an image has no name here"))
     elif media.name is not None:
         fields["title"] = rawjson.quote(media.name)
     return rawjson.join_object(fields)
@@ -171,20 +173,28 @@ def _say_source(media: Media, *, foreign: bool) -> tuple[dict[str, str] | None, 
     """Say where the bytes are; nothing, and why, where the API has no way to take them."""
     if media.kind not in ("image", "file"):
         return None, "images and documents are taken, no sound and no video"
-    if media.file_id is not None:
-        source = {"type": "file", "file_id": media.file_id}
-        return (None, "the file lies with another provider") if foreign else (source, "")
-    if media.url is not None:
-        return {"type": "url", "url": media.url}, ""
-    media_type, data = media.media_type or "", media.base64 or ""
-    if media_type in _IMAGES if media.kind == "image" else media_type == "application/pdf":
+    settled, reason = settle(media, _SOURCES, foreign=foreign)
+    if settled is None:
+        return None, reason
+    if settled.file_id:
+        return {"type": "file", "file_id": settled.file_id}, ""
+    if settled.url:
+        return {"type": "url", "url": settled.url}, ""
+    return _say_bytes(settled.kind, settled.media_type or "", settled.base64 or "")
+
+
+_SOURCES: tuple[Source, ...] = ("file_id", "url", "base64")
+
+
+def _say_bytes(kind: str, media_type: str, data: str) -> tuple[dict[str, str] | None, str]:
+    if media_type in _IMAGES if kind == "image" else media_type == "application/pdf":
         return {"type": "base64", "media_type": media_type, "data": data}, ""
-    if media.kind == "file" and media_type == "text/plain":
+    if kind == "file" and media_type == "text/plain":
         text = _plain(data)
         source = {"type": "text", "media_type": media_type, "data": text or ""}
         return (None, "the text is not UTF-8") if text is None else (source, "")
-    taken = sorted(_IMAGES) if media.kind == "image" else ["application/pdf", "text/plain"]
-    return None, f"expected {', '.join(taken)}, found {media_type or 'no media type'}"
+    taken = sorted(_IMAGES) if kind == "image" else ["application/pdf", "text/plain"]
+    return None, f"expected {', '.join(taken)}, found {media_type}"
 
 
 def _plain(data: str) -> str | None:
@@ -210,4 +220,8 @@ def _object(arguments: str) -> bytes | None:
 
 def _lose_signature(part: Part, losses: list[Loss]) -> None:
     if getattr(part, "thought_signature", None) is not None:
-        losses.append(Loss(0, "thought_signature", "only reasoning is signed here"))
+        losses.append(_loss("thought_signature", "only reasoning is signed here"))
+
+
+def _loss(part: Part | Beside, reason: str) -> Loss:
+    return Loss(0, name_of(part), reason)

@@ -15,15 +15,9 @@ from ...errors import Invalid
 from ...messages import Text, ToolResult
 from ..dialect import SYSTEM_FRAME, Composition, Dialect, Fragment, Request, splice_body
 from ..fields import object_at, present, text_at
-from .reading import (
-    elements_at,
-    first_candidate,
-    is_content,
-    make_answer,
-    part_fields,
-    part_kind,
-    read_content,
-)
+from ..pairing import answers, match
+from .answer import first_candidate, make_answer
+from .reading import elements_at, is_content, part_fields, part_kind, read_content
 from .saying import PartSayer, keep_call_id, say_choice, say_content, say_tools
 from .stream import GeminiStream
 
@@ -42,6 +36,7 @@ class Gemini(Dialect):
 
     name = "gemini"
     system_midway: ClassVar[bool] = False
+    user_first: ClassVar[bool] = True
     call_marks: ClassVar[tuple[bytes, ...]] = (b'"function',)
     cut_marks: ClassVar[tuple[bytes, ...]] = (
         b'""',
@@ -170,15 +165,8 @@ class Gemini(Dialect):
         By id where both have one, else by name: ids are optional, and other programs leave
         them out of results.
         """
-        found = list(self.split_results(after[0])[0]) if calls and after else []
-        if len(found) != len(calls):
-            return False
-        for call in sorted(calls, key=lambda call: not call.id):
-            match = _match(call, found)
-            if match is None:
-                return False
-            found.remove(match)
-        return True
+        found = self.split_results(after[0])[0] if calls and after else ()
+        return len(found) == len(calls) and None not in match(calls, found, _answers)
 
     def project(self, raw: bytes) -> bytes | None:
         """Cut what Gemini returns but does not take back.
@@ -206,14 +194,9 @@ class Gemini(Dialect):
 # -- messages ---------------------------------------------------------------------------------
 
 
-def _match(call: ToolCall, found: Sequence[Fragment]) -> Fragment | None:
-    for one in found:
-        if call.id and one.call_id == call.id:
-            return one
-    for one in found:
-        if one.name == call.name and not (call.id and one.call_id):
-            return one
-    return None
+def _answers(result: Fragment, call: ToolCall) -> bool:
+    """Whether a result answers a call. One without an id must have the name, which is demanded."""
+    return answers(result, call) and bool(result.call_id or result.name == call.name)
 
 
 def _is_empty(part: bytes) -> bool:

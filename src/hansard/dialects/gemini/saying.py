@@ -13,6 +13,7 @@ from ...errors import DecodeError
 from ...messages import Media, Native, Refusal, Text, Thought, ToolCall, ToolResult
 from ..call_ids import map_call_id
 from ..dialect import Loss, name_of
+from ..media import settle
 from .reading import part_fields
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from ...messages import Part, Role
     from ...rawjson import JSON
-    from ..dialect import ToolSpec
+    from ..dialect import Beside, ToolSpec
 
 __all__ = ["PartSayer", "keep_call_id", "say_choice", "say_content", "say_tools"]
 
@@ -81,14 +82,14 @@ class PartSayer:
                 said = self._say_text(part)
         return said
 
-    def _lose(self, part: Part, reason: str) -> None:
+    def _lose(self, part: Part | Beside, reason: str) -> None:
         self.losses.append(Loss(0, name_of(part), reason))
 
     def _spell(self, part: Part, **members: bytes) -> bytes:
         """Spell a part, with its signature if that is Gemini's own."""
         signature: str | None = getattr(part, "thought_signature", None)
         if signature and self._foreign:
-            self.losses.append(Loss(0, "thought_signature", _NOT_OURS))
+            self._lose("thought_signature", _NOT_OURS)
             signature = None
         if isinstance(part, ToolCall):
             signature = signature or self._stand_in()
@@ -161,11 +162,12 @@ class PartSayer:
         return None if said is None else self._spell(media, **said)
 
     def _say_media(self, media: Media) -> dict[str, bytes] | None:
-        inline = media.base64 is not None
-        where = media.base64 if inline else media.url or (None if self._foreign else media.file_id)
-        if where is None:
-            self._lose(media, _NOT_OURS if media.file_id else "it has no data and no address")
+        settled, reason = settle(media, ("base64", "url", "file_id"), foreign=self._foreign)
+        if settled is None:
+            self._lose(media, reason)
             return None
+        inline = settled.base64 is not None
+        where = settled.base64 or settled.url or settled.file_id or ""
         body = {
             "mimeType": rawjson.quote(media.media_type) if media.media_type else b"",
             "data" if inline else "fileUri": rawjson.quote(where),

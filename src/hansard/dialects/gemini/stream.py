@@ -19,15 +19,8 @@ from ..events import (
 )
 from ..fields import object_at, present, text_at
 from ..stream import StreamReader, StringDelta
-from .reading import (
-    PartReader,
-    call_flaw,
-    elements_at,
-    first_candidate,
-    make_answer,
-    part_fields,
-    read_usage,
-)
+from .answer import call_flaw, first_candidate, make_answer, read_usage
+from .reading import PartReader, elements_at, part_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

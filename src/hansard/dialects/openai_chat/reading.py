@@ -165,7 +165,8 @@ def _content_part(raw: bytes) -> Text | Media | Native | Refusal:
         media = _read_url("image", text_at(place, "url"))
     elif kind == "input_audio":
         sound = object_at(fields, kind)
-        media = Media("audio", f"audio/{text_at(sound, 'format')}", text_at(sound, "data"))
+        spelled = text_at(sound, "format")
+        media = Media("audio", f"audio/{spelled}" if spelled else None, text_at(sound, "data"))
     elif kind == "file":
         media = _read_file(object_at(fields, kind))
     return media or Native(kind or "content", raw)

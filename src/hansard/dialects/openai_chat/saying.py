@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING
 
 from ... import rawjson
 from ...messages import Media, Native, Refusal, Text, Thought, ToolCall, ToolResult
+from ..media import settle
 from ..saying import Sayer
 from .reading import OLD_CALL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ...messages import Part
     from ...rawjson import JSON
     from ..dialect import ToolSpec
+    from ..media import Source
 
 __all__ = ["Saying", "say_choice", "say_tool"]
 
@@ -26,7 +28,7 @@ class Saying(Sayer):
 
     def message(self, role: str, parts: Sequence[Part]) -> bytes | None:
         """Say a system or user message; None where nothing of it can be said."""
-        content = self._content(parts, _MEDIA if role == "user" else {})
+        content = self._content(parts, _TAKES if role == "user" else {})
         for part in parts:
             self._lose_signature(part)
         if content is None:
@@ -63,26 +65,27 @@ class Saying(Sayer):
     # -- parts --------------------------------------------------------------------------------
 
     def _content(
-        self, parts: Sequence[Part], media: dict[str, Callable[[Media], JSON]]
+        self, parts: Sequence[Part], takes: Mapping[str, tuple[Source, ...]]
     ) -> bytes | None:
         """Say what stands in ``content``: a lone text as a string, anything else as an array."""
         if len(parts) == 1 and isinstance(parts[0], Text):
             return rawjson.quote(parts[0].text)
-        said = [self._content_part(part, media) for part in parts]
+        said = [self._content_part(part, takes) for part in parts]
         spoken = [part for part in said if part is not None]
         return rawjson.join_array(spoken) if spoken else None
 
-    def _content_part(self, part: Part, media: dict[str, Callable[[Media], JSON]]) -> bytes | None:
+    def _content_part(self, part: Part, takes: Mapping[str, tuple[Source, ...]]) -> bytes | None:
         if isinstance(part, Text):
             return say_text(part)
         if isinstance(part, Native) and not self.foreign:
             return part.raw
-        say = media.get(part.kind) if isinstance(part, Media) else None
-        said = say(part) if say is not None and isinstance(part, Media) else None
-        if said is None:
-            self.lose(part, "Chat Completions has no such part in this place")
-            return None
-        return rawjson.dump(said)
+        reason = "Chat Completions has no such part in this place"
+        if isinstance(part, Media) and part.kind in takes:
+            media, reason = settle(part, takes[part.kind], foreign=self.foreign)
+            if media is not None:
+                return rawjson.dump(_say_media(media))
+        self.lose(part, reason)
+        return None
 
     def _unsayable(self, part: Text | Media | Native) -> bool:
         sayable = isinstance(part, Text) or (isinstance(part, Native) and not self.foreign)
@@ -180,36 +183,26 @@ def _call_body(call: ToolCall, text: str) -> bytes:
 # -- media ------------------------------------------------------------------------------------
 
 
-def _say_image(media: Media) -> JSON:
-    url = media.url or _data_url(media)
-    return {"type": "image_url", "image_url": {"url": url}} if url else None
+_TAKES: dict[str, tuple[Source, ...]] = {
+    "image": ("url", "base64"),
+    "audio": ("base64",),
+    "file": ("file_id", "base64"),
+}
 
 
-def _say_audio(media: Media) -> JSON:
-    if not media.base64:
-        return None
-    subtype = (media.media_type or "").partition(";")[0].rpartition("/")[2]
-    spelled = _AUDIO_FORMATS.get(subtype, subtype)
-    return {"type": "input_audio", "input_audio": {"data": media.base64, "format": spelled}}
-
-
-def _say_file(media: Media) -> JSON:
+def _say_media(media: Media) -> JSON:
+    data_url = f"data:{media.media_type};base64,{media.base64}"
+    if media.kind == "image":
+        return {"type": "image_url", "image_url": {"url": media.url or data_url}}
+    if media.kind == "audio":
+        subtype = (media.media_type or "").partition(";")[0].rpartition("/")[2]
+        spelled = _AUDIO_FORMATS.get(subtype, subtype)
+        return {"type": "input_audio", "input_audio": {"data": media.base64, "format": spelled}}
     if media.file_id:
         return {"type": "file", "file": {"file_id": media.file_id}}
-    data = _data_url(media)
-    name = media.name or "file"
-    return {"type": "file", "file": {"filename": name, "file_data": data}} if data else None
+    return {"type": "file", "file": {"filename": media.name or "file", "file_data": data_url}}
 
 
-def _data_url(media: Media) -> str | None:
-    return f"data:{media.media_type};base64,{media.base64}" if media.base64 else None
-
-
-_MEDIA: dict[str, Callable[[Media], JSON]] = {
-    "image": _say_image,
-    "audio": _say_audio,
-    "file": _say_file,
-}
 _AUDIO_FORMATS = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav", "vnd.wave": "wav"}
 
 

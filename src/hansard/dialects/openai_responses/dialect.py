@@ -41,6 +41,7 @@ class OpenAIResponses(Dialect):
 
     name = "openai-responses"
     itemized: ClassVar[bool] = True
+    merges: ClassVar[bool] = True
     call_marks: ClassVar[tuple[bytes, ...]] = (
         b'"type":"function_call',
         b'"type":"custom_tool_call',
@@ -109,11 +110,11 @@ class OpenAIResponses(Dialect):
         return rawjson.join_object({**members, "output": output})
 
     def _output(self, part: Text | Media | Native) -> bytes:
-        said = say_content(part)
+        said, reason = say_content(part)
         if said is None:
             raise Unsayable(
                 f"{self.name} takes text, images and files as a tool result, "
-                f"found {name_of(part)}; say it in text",
+                f"found {name_of(part)}: {reason}; say it in text",
                 dialect=self.name,
             )
         return said

@@ -183,7 +183,8 @@ def _media(kind: str, fields: dict[str, bytes]) -> Media | None:
         return Media("file", media_type, base64 or bare, url, file_id, name)
     if kind == "input_audio":
         sound = object_at(fields, "input_audio")
-        return Media("audio", f"audio/{text_at(sound, 'format')}", text_at(sound, "data"))
+        spelled = text_at(sound, "format")
+        return Media("audio", f"audio/{spelled}" if spelled else None, text_at(sound, "data"))
     return None
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ... import rawjson
 from ...messages import Media, Native, Refusal, Text, Thought, ToolCall, ToolResult
 from ..fields import text_at
+from ..media import settle
 from ..saying import Sayer
 from .reading import CALLS, is_content
 
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from ...messages import Part
     from ...rawjson import JSON
     from ..dialect import ToolSpec
+    from ..media import Source
 
 __all__ = ["Saying", "say_choice", "say_content", "say_tool"]
 
@@ -38,17 +42,18 @@ class Saying(Sayer):
             return rawjson.dump({"type": "message", "role": "assistant", "content": part.text})
         if isinstance(part, Refusal):
             return rawjson.dump({"type": "refusal", "refusal": part.text})
-        return self._native(part)
+        return self._native(part, _NO_PLACE)
 
     def word(self, part: Part) -> bytes | None:
         """Say what a user or a system says: a content part, or an item that is spelled already."""
         self._lose_signature(part)
-        return say_content(part) or self._native(part)
+        said, reason = say_content(part, foreign=self.foreign)
+        return said or self._native(part, reason)
 
-    def _native(self, part: Part) -> bytes | None:
+    def _native(self, part: Part, reason: str) -> bytes | None:
         raw = part.raw.lstrip() if isinstance(part, Native) and not self.foreign else b""
         if not raw.startswith(b"{"):
-            self.lose(part, "the Responses API has no such part in this place")
+            self.lose(part, reason)
             return None
         return rawjson.compact(raw)
 
@@ -71,7 +76,7 @@ class Saying(Sayer):
         custom = call.custom and not self.foreign
         arguments = call.arguments if custom or call.arguments.strip() else "{}"
         if call.custom and self.foreign:
-            self.lose("custom tool call", "it is said as a call of a function")
+            self.lose(call, "it is said as a call of a function")
             arguments = rawjson.dump({"input": call.arguments}).decode()
         kind = "custom_tool_call" if custom else "function_call"
         call_id = self._id(call.id, call.name, call.position)
@@ -80,7 +85,7 @@ class Saying(Sayer):
 
     def result(self, result: ToolResult) -> tuple[ToolCall, ToolResult]:
         """Give the call and the result that can be said: content, not marked as an error."""
-        kept = [part for part in result.content if self._is_sayable(part)]
+        kept = [self._portable(part) for part in result.content if self._is_sayable(part)]
         if result.is_error:
             self.lose(
                 "is_error", "a result here is only content, which may say that it is an error"
@@ -91,11 +96,15 @@ class Saying(Sayer):
 
     def _is_sayable(self, part: Text | Media | Native) -> bool:
         self._lose_signature(part)
-        foreign = isinstance(part, Native) and self.foreign
-        if foreign or say_content(part) is None:
-            self.lose(part, "a tool result here holds text, images and files")
-            return False
-        return True
+        said, reason = say_content(part, foreign=self.foreign)
+        if said is None:
+            self.lose(part, reason)
+        return said is not None
+
+    def _portable(self, part: Text | Media | Native) -> Text | Media | Native:
+        """Take from foreign media the id of a file that nobody here knows."""
+        foreign = isinstance(part, Media) and self.foreign
+        return replace(part, file_id=None) if foreign else part
 
     def _lose_signature(self, part: Part) -> None:
         if getattr(part, "thought_signature", None) is not None:
@@ -105,17 +114,22 @@ class Saying(Sayer):
 # -- content parts ----------------------------------------------------------------------------
 
 
-def say_content(part: Part) -> bytes | None:
-    """Say a part of what a user, a system or a tool says. None if it is no such thing."""
+def say_content(part: Part, *, foreign: bool = False) -> tuple[bytes | None, str]:
+    """Say a part of what a user, a system or a tool says; None, and why, if it is no such thing."""
     if isinstance(part, Text):
-        return rawjson.dump({"type": "input_text", "text": part.text})
-    if isinstance(part, Media):
-        said = _say_media(part)
-        return None if said is None else rawjson.dump(said)
-    if isinstance(part, Native) and part.raw.lstrip().startswith(b"{"):
+        return rawjson.dump({"type": "input_text", "text": part.text}), ""
+    if isinstance(part, Media) and part.kind in ("image", "file"):
+        media, reason = settle(part, _SOURCES, foreign=foreign)
+        return (None, reason) if media is None else (rawjson.dump(_say_media(media)), "")
+    if isinstance(part, Native) and not foreign and part.raw.lstrip().startswith(b"{"):
         raw = rawjson.compact(part.raw)
-        return raw if is_content(text_at(rawjson.fields(raw), "type")) else None
-    return None
+        if is_content(text_at(rawjson.fields(raw), "type")):
+            return raw, ""
+    return None, _NO_PLACE
+
+
+_SOURCES: tuple[Source, ...] = ("file_id", "url", "base64")
+_NO_PLACE = "the Responses API has no such part in this place"
 
 
 def _say_media(media: Media) -> JSON:
@@ -125,8 +139,6 @@ def _say_media(media: Media) -> JSON:
         if not media.file_id:
             where = {"image_url": media.url or data_url}
         return {"type": "input_image", **where, "detail": "auto"}
-    if media.kind != "file":
-        return None
     if media.file_id:
         return {"type": "input_file", "file_id": media.file_id}
     if media.url:
