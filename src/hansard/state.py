@@ -49,7 +49,7 @@ class Limits(msgspec.Struct, frozen=True):
 
     size_max: int = 64 << 20
     unpacked_max: int = 64 << 20
-    messages_max: int = 1_000_000
+    messages_max: int = versions.MESSAGES_MAX
 
 
 DEFAULT_LIMITS = Limits()
@@ -102,53 +102,69 @@ def save(
 
 
 def load(
-    data: bytes | None,
+    data: bytes | bytearray | memoryview | None,
     dialect: Dialect,
     *,
     conversation: str,
     keyring: Keyring | None = None,
     owner: str = "",
     limits: Limits = DEFAULT_LIMITS,
+    any_dialect: bool = False,
 ) -> Loaded:
     """Read a state that is in a dialect. None and ``b""`` begin a conversation.
 
-    ``conversation`` is the id of a conversation that begins here. Raises `SealBroken` where a
-    seal does not open, or where one was expected and there is none, and `Invalid` where a
-    keyring is given without an owner; nothing else.
+    ``conversation`` is the id of a conversation that begins here. With ``any_dialect`` a state of
+    another dialect is no reason to set it aside. Raises `SealBroken` where a seal does not open, or
+    where one was expected and there is none, and `Invalid` where a keyring is given without an
+    owner or the state is not bytes; nothing else.
     """
     if not data:
         return Loaded(Record(conversation, dialect))
+    data = _as_bytes(data)
     if len(data) > limits.size_max:
         detail = f"expected at most {limits.size_max} bytes, found {len(data)}"
-        return Loaded(Record(conversation, dialect), Rejected("too_large", detail, bytes(data)))
+        return Loaded(Record(conversation, dialect), Rejected("too_large", detail, data))
     # Not in what follows: a forgotten owner is the caller's mistake, and no reason to start afresh.
     plain = _unseal(data, keyring, owner)
     try:
-        return Loaded(_read(plain, dialect, conversation, limits))
+        record = _read(plain, conversation, limits)
+        if not any_dialect:
+            _check_dialect(record, dialect)
+        return Loaded(record)
     except DecodeError as error:
         reason, detail = error.reason, str(error)
     except UnknownDialect as error:
         reason, detail = "unknown_dialect", str(error)
     except Invalid as error:
         reason, detail = "illegal_entry", str(error)
-    return Loaded(Record(conversation, dialect), Rejected(reason, detail, bytes(data)))
+    return Loaded(Record(conversation, dialect), Rejected(reason, detail, data))
 
 
-def _read(data: bytes, dialect: Dialect, conversation: str, limits: Limits) -> Record:
+def _as_bytes(data: object) -> bytes:
+    """Take what database drivers give. A copy of what could change: messages are slices of it."""
+    if isinstance(data, bytes):
+        return data
+    if isinstance(data, bytearray | memoryview):
+        return bytes(data)
+    raise Invalid(
+        f"expected a state as bytes, found {type(data).__name__}: keep it in a column of bytes"
+    )
+
+
+def _read(data: bytes, conversation: str, limits: Limits) -> Record:
     if data.startswith(_GZIP):
         data = _unpack(data, limits.unpacked_max)
-    record = versions.read(data, registry.dialect, conversation=conversation)
+    return versions.read(
+        data, registry.dialect, conversation=conversation, messages_max=limits.messages_max
+    )
+
+
+def _check_dialect(record: Record, dialect: Dialect) -> None:
     if record.dialect.name != dialect.name:
         raise DecodeError(
             f"expected a state of {dialect.name}, found one of {record.dialect.name}",
             reason="other_dialect",
         )
-    if record.context.count > limits.messages_max:
-        raise DecodeError(
-            f"expected at most {limits.messages_max} messages, found {record.context.count}",
-            reason="too_large",
-        )
-    return record
 
 
 def _unseal(data: bytes, keyring: Keyring | None, owner: str) -> bytes:

@@ -1,30 +1,20 @@
-"""Cheap ways to damage bytes, and what runs them by the hundred thousand.
+"""Cheap ways to damage bytes, hundreds of thousands of times.
 
 Half of the damage is done to bytes (flipped bits, cuts, splices, ranges twice, other digits), half
 to whole JSON values, which become others: that leaves JSON which is wrong in some other way.
-
-`hunt` runs counted cases. Each draws from random numbers of its own, so that the seed of the run
-and the number of the case repeat it alone.
 """
 
 from __future__ import annotations
 
-import random
 import re
-import resource
-import sys
-import traceback
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    import random
+    from collections.abc import Generator, Sequence
 
-__all__ = ["Specimen", "damaged", "headroom", "hunt"]
+__all__ = ["Specimen", "damaged"]
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]|[^\s"\[\]{}:,]+')
 _DIGIT = re.compile(rb"[0-9]")
@@ -138,52 +128,3 @@ def _range(rng: random.Random, data: bytes) -> tuple[int, int]:
 
 
 _WAYS = (_flipped, _cut, _shortened, _twice, _spliced, _pierced, _recounted)
-
-
-@contextmanager
-def headroom(extra: int = 1 << 30) -> Generator[None]:
-    """Let this process grow by so many bytes and no more, where that can be said."""
-    if not sys.platform.startswith("linux"):
-        yield
-        return
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    grown = pages * resource.getpagesize() + extra
-    if before[1] != resource.RLIM_INFINITY:
-        grown = min(grown, before[1])
-    resource.setrlimit(resource.RLIMIT_AS, (grown, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, before)
-
-
-def hunt(
-    name: str, seed: int, count: int, case: Callable[[random.Random], Case], tmp_path: Path
-) -> None:
-    """Run so many cases. One that raises fails the test, and shows and keeps what did it."""
-    print(f"{name}: {count} cases, --seed {seed}")  # noqa: T201 -- what failed says how to repeat it
-    with headroom():
-        for number in range(count):
-            prepared = case(random.Random(f"{seed} {name} {number}"))
-            try:
-                prepared.judge(prepared.data)
-            except Exception as error:  # noqa: BLE001 -- any at all is what is hunted
-                kept = tmp_path / f"{name}-{seed}-{number}"
-                kept.write_bytes(prepared.data)
-                pytest.fail(
-                    f"{type(error).__name__} in case {number} of {name}, --seed {seed}, "
-                    f"kept as {kept}: {prepared.data[:4000]!r}\n{_where(error)}"
-                )
-
-
-@dataclass(frozen=True)
-class Case:
-    """What is tried, and what judges whether all is well with it."""
-
-    data: bytes
-    judge: Callable[[bytes], object]
-
-
-def _where(error: BaseException) -> str:
-    return "".join(traceback.format_exception(error)[-12:])

@@ -2,83 +2,21 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
 
-import hansard
-from hansard.dialects.dialect import Answer, Ask
-from hansard.errors import DecodeError
-from hansard.messages import Message
 from tests.conftest import scale
-from tests.fuzz.mutate import Case, Specimen, damaged, hunt
-from tests.support.conversations import FOLDERS, wire_bodies, wire_streams
+from tests.fuzz.answers import damaged_body, damaged_stream
+from tests.fuzz.hunting import hunt
+from tests.support.conversations import FOLDERS
 
 if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable
     from pathlib import Path
 
-    from hansard.dialects.dialect import Dialect
-
-SHARDS = 2
+SHARDS = scale(1, 2)
 STREAMS = scale(1_000, 100_000) // (len(FOLDERS) * SHARDS)
 BODIES = scale(1_000, 100_000) // len(FOLDERS)
-SIZE_MAX = 8_000
-"""Longer streams would make the cases few, and no case another."""
-
-
-@cache
-def streams(name: str) -> tuple[Specimen, ...]:
-    return tuple([Specimen(body) for body in wire_streams(name) if len(body) <= SIZE_MAX])
-
-
-@cache
-def bodies(name: str) -> tuple[Specimen, ...]:
-    return tuple([Specimen(body) for body in wire_bodies(name)])
-
-
-def judge(dialect: Dialect, answer: Answer) -> None:
-    """Its message is one of the dialect, compact already, and can be sent."""
-    if answer.raw is None:
-        assert not answer.valid
-        return
-    message = Message(dialect, answer.raw)
-    assert message.role is not None
-    assert message.parts is not None
-    assert dialect.message(answer.raw).raw == answer.raw
-    sent = dialect.project(answer.raw)
-    dialect.request(Ask("some-model", [] if sent is None else [dialect.splice(sent)]))
-
-
-def read(dialect: Dialect, body: bytes, cuts: list[int]) -> Answer:
-    reader = dialect.stream()
-    start = 0
-    for cut in [*cuts, len(body)]:
-        reader.feed(body[start:cut])
-        start = cut
-    return reader.close()
-
-
-def streamed(dialect: Dialect, cuts: list[int]) -> Callable[[bytes], object]:
-    def judged(body: bytes) -> None:
-        answer = read(dialect, body, cuts)
-        judge(dialect, answer)
-        assert read(dialect, body, []) == answer
-
-    return judged
-
-
-def parsed(dialect: Dialect) -> Callable[[bytes], object]:
-    def judged(body: bytes) -> None:
-        try:
-            answer = dialect.parse(body)
-        except DecodeError:
-            return
-        judge(dialect, answer)
-
-    return judged
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))
@@ -86,22 +24,9 @@ def parsed(dialect: Dialect) -> Callable[[bytes], object]:
 def test_a_damaged_stream_is_an_answer_however_it_is_cut(
     name: str, shard: int, seed: int, tmp_path: Path
 ) -> None:
-    dialect = hansard.dialect(name)
-
-    def case(rng: random.Random) -> Case:
-        body = damaged(rng, rng.choice(streams(name)), streams(name))
-        cuts = sorted([rng.randrange(len(body) + 1) for _ in range(rng.randrange(4))])
-        return Case(body, streamed(dialect, cuts))
-
-    hunt(f"streams-{name}-{shard}", seed, STREAMS, case, tmp_path)
+    hunt(damaged_stream, name, count=STREAMS, seed=seed, shard=shard, tmp_path=tmp_path)
 
 
 @pytest.mark.parametrize("name", FOLDERS)
 def test_a_damaged_body_is_an_answer_or_a_typed_error(name: str, seed: int, tmp_path: Path) -> None:
-    dialect = hansard.dialect(name)
-
-    def case(rng: random.Random) -> Case:
-        body = damaged(rng, rng.choice(bodies(name)), bodies(name))
-        return Case(body, parsed(dialect))
-
-    hunt(f"bodies-{name}", seed, BODIES, case, tmp_path)
+    hunt(damaged_body, name, count=BODIES, seed=seed, tmp_path=tmp_path)

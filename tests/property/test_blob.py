@@ -128,10 +128,11 @@ def test_any_message_comes_out_token_for_token(dialect: Dialect, data: st.DataOb
     assert raws_of(again) == raws_of(record)
     assert again.conversation == record.conversation
     expected = [dialect.message(raw).raw for raw in raws]
+    said = [*expected, *raws_of(recorded(dialect, []))]
     assert [raw for raw in raws_of(again) if raw in expected] == [
         *expected[::2],
         *expected[1::2],
-    ] or len(set(expected)) < len(expected)
+    ] or len(set(said)) < len(said)
     assert in_request(again)
 
 

@@ -7,10 +7,11 @@ to frame results, and `repair`, which has its own tests.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import hansard
 from hansard.dialects.pairing import repair
+from hansard.messages import ToolCall, ToolResult
 from hansard.record.entries import (
     Attempt,
     Compaction,
@@ -27,7 +28,6 @@ from hansard.record.entries import (
 
 if TYPE_CHECKING:
     from hansard.dialects.dialect import Dialect
-    from hansard.messages import ToolCall
     from hansard.record.entries import CallKey, Entry
 
 __all__ = ["Illegal", "Model"]
@@ -37,27 +37,76 @@ class Illegal(Exception):
     """The entry may not follow."""
 
 
+class Spoken(NamedTuple):
+    """A message, and whether it is pinned."""
+
+    raw: bytes
+    pin: bool = False
+
+
+class Placed(NamedTuple):
+    """A message of the context, and where it stands in the order of entries."""
+
+    place: int
+    raw: bytes
+    pin: bool = False
+
+
 @dataclass(frozen=True)
 class Standing:
-    """What a rewind brings back. A message is (where it stands, its bytes)."""
+    """What a rewind brings back."""
 
-    context: tuple[tuple[int, bytes], ...] = ()
+    context: tuple[Placed, ...] = ()
     curated: tuple[bytes, ...] = ()
     seen: int = 0
     tokens: int | None = None
 
-    def plus(self, seq: int, *raws: bytes) -> Standing:
-        context = self.context + tuple([(seq, raw) for raw in raws])
-        return replace(self, context=context, curated=self.curated + raws)
+    def plus(self, place: int, *said: Spoken) -> Standing:
+        context = self.context + tuple([Placed(place, *one) for one in said])
+        curated = self.curated + tuple([one.raw for one in said])
+        return replace(self, context=context, curated=curated)
 
-    def compacted(self, entry: Compaction) -> Standing:
-        before = [line for line in self.context if line[0] < entry.first]
-        after = [line for line in self.context if line[0] > entry.last]
-        summary = [(entry.last, bytes(raw)) for raw in entry.messages]
-        unseen = min(len(self.context) - self.seen, len(after))
-        context = (*before, *summary, *after)
-        seen = len(context) - unseen
-        return Standing(context, self.curated, seen, entry.tokens_after)
+    def compacted(self, entry: Compaction, dialect: Dialect) -> Standing:
+        cut = [at for at, line in enumerate(self.context) if line.place >= entry.first]
+        start = cut[0] if cut else len(self.context)
+        held = self.held(dialect)
+        stays = [
+            (at, line)
+            for at, line in enumerate(self.context)
+            if at >= start and (at in held or not entry.first <= line.place <= entry.last)
+        ]
+        summary = [Placed(entry.last, bytes(raw)) for raw in entry.messages]
+        context = (*self.context[:start], *summary, *[line for _, line in stays])
+        unseen = len([at for at, _ in stays if at >= self.seen])
+        return Standing(context, self.curated, len(context) - unseen, entry.tokens_after)
+
+    def held(self, dialect: Dialect) -> set[int]:
+        """What no compaction takes away: what is pinned, and exchanges with a pin in them."""
+        held = {at for at, line in enumerate(self.context) if line.pin}
+        for exchange in self.exchanges(dialect):
+            if held & {at for at in exchange if has_calls(dialect, self.context[at].raw)}:
+                held |= set(exchange)
+        return held
+
+    def exchanges(self, dialect: Dialect) -> list[list[int]]:
+        """The indexes of each answer, and of the results that follow it."""
+        found: list[list[int]] = []
+        before = False
+        for at, line in enumerate(self.context):
+            message = hansard.Message(dialect, line.raw)
+            answer = message.role == "assistant" or bool(message.tool_calls)
+            goes_on = before and dialect.merges
+            if answer and not goes_on:
+                found.append([])
+            if found and (answer or has_calls(dialect, line.raw)):
+                found[-1].append(at)
+            before = answer
+        return found
+
+
+def has_calls(dialect: Dialect, raw: bytes) -> bool:
+    parts = dialect.read(raw).parts
+    return any(isinstance(part, ToolCall | ToolResult) for part in parts)
 
 
 @dataclass(frozen=True)
@@ -67,7 +116,7 @@ class Round:
     results: tuple[tuple[int, bytes], ...] = ()
     unknown: frozenset[int] = frozenset()
     intents: frozenset[int] = frozenset()
-    waiting: tuple[bytes, ...] = ()
+    waiting: tuple[Spoken, ...] = ()
 
     @property
     def pending(self) -> tuple[int, ...]:
@@ -80,11 +129,13 @@ class Model:
     dialect: Dialect
     now: Standing = Standing()
     before: Standing | None = None
-    appended: tuple[tuple[int, bytes], ...] = ()
+    appended: tuple[tuple[int, Spoken], ...] = ()
     phase: str = "idle"
     round: Round | None = None
     answered: bool = False
     failures: int = 0
+    faults: tuple[str, ...] = ()
+    rounds: int = 0
     turn: int = 0
     heard: tuple[bytes, ...] = ()
     standings: tuple[Standing | None, ...] = ()
@@ -98,7 +149,7 @@ class Model:
 
     @property
     def raws(self) -> tuple[bytes, ...]:
-        return tuple([raw for _, raw in self.now.context])
+        return tuple([line.raw for line in self.now.context])
 
     @property
     def sent(self) -> list[bytes]:
@@ -108,9 +159,9 @@ class Model:
 
     @property
     def comprehensive(self) -> tuple[bytes, ...]:
-        return self.heard + self._closing(said=True)
+        return self.heard + tuple([one.raw for one in self._closing(said=True)])
 
-    def _closing(self, *, said: bool) -> tuple[bytes, ...]:
+    def _closing(self, *, said: bool) -> tuple[Spoken, ...]:
         """The messages that end the open round: what was said, or what has to be sent."""
         if self.round is None:
             return ()
@@ -120,8 +171,20 @@ class Model:
             for call in self.round.calls
             if not said or call.position in results
         ]
-        waiting = self.round.waiting
-        return self.dialect.frame(fragments, waiting) if fragments else waiting
+        if not fragments:
+            return self.round.waiting
+        words = [one.raw for one in self.round.waiting]
+        return self._pinned(list(self.dialect.frame(fragments, words)))
+
+    def _pinned(self, framed: list[bytes]) -> tuple[Spoken, ...]:
+        """What was said meanwhile stands as it was, after the results; or else among them."""
+        assert self.round is not None
+        among, after = list(self.round.waiting), list[Spoken]()
+        while framed and among and framed[-1] == among[-1].raw:
+            framed.pop()
+            after.insert(0, among.pop())
+        pin = any(one.pin for one in among)
+        return (*[Spoken(raw, pin) for raw in framed], *after)
 
     # -- what follows from an entry -------------------------------------------------------------
 
@@ -149,27 +212,31 @@ class Model:
             appended=(),
             answered=False,
             failures=0,
+            faults=(),
+            rounds=0,
         )
 
     def _said(self, entry: Said) -> Model:
         raw = bytes(entry.raw)
+        spoken = Spoken(raw, entry.pin)
         if entry.author == "model" and entry.problems:
             self._only("asking")
-            return replace(self, heard=(*self.heard, raw), failures=self.failures + 1)
+            failures = self.failures + 1
+            return replace(self, heard=(*self.heard, raw), failures=failures, faults=entry.problems)
         if entry.author == "model" and self.phase != "idle":
             return self._answer(entry, raw)
         changed = self
         if entry.author == "append" and self.phase != "idle":
-            changed = replace(changed, appended=(*self.appended, (entry.seq, raw)))
+            changed = replace(changed, appended=(*self.appended, (entry.seq, spoken)))
         if self.round is not None:
-            waiting = (*self.round.waiting, raw)
+            waiting = (*self.round.waiting, spoken)
             return replace(changed, round=replace(self.round, waiting=waiting))
-        return replace(changed, now=self.now.plus(entry.seq, raw), heard=(*self.heard, raw))
+        return replace(changed, now=self.now.plus(entry.seq, spoken), heard=(*self.heard, raw))
 
     def _answer(self, entry: Said, raw: bytes) -> Model:
         self._only("asking")
         calls = hansard.Message(self.dialect, raw).tool_calls
-        now = self.now.plus(entry.seq, raw)
+        now = self.now.plus(entry.seq, Spoken(raw, entry.pin))
         tokens = entry.usage.total_tokens if entry.usage else now.tokens
         changed: dict[str, Any] = {"phase": "asking" if entry.finish == "paused" else "answered"}
         if calls:
@@ -180,13 +247,17 @@ class Model:
             heard=(*self.heard, raw),
             answered=True,
             failures=0,
+            faults=(),
+            rounds=self.rounds + (changed["phase"] != "answered"),
             answers=(*self.answers, entry.seq),
             **changed,
         )
 
-    def _attempt(self, _: Attempt) -> Model:
+    def _attempt(self, entry: Attempt) -> Model:
         self._only("asking")
-        return replace(self, failures=self.failures + 1)
+        if not entry.answered:
+            return self
+        return replace(self, failures=self.failures + 1, faults=(entry.error,))
 
     def _pending(self, key: CallKey) -> Round:
         self._only("calling")
@@ -248,17 +319,19 @@ class Model:
         changed = self.closed(entry.seq) if self.round else self
         if not self.answered:
             now = self.before
-            for seq, raw in self.appended:
-                now = now.plus(seq, raw)
+            for seq, spoken in self.appended:
+                now = now.plus(seq, spoken)
             changed = replace(changed, now=now)
         return replace(changed, phase="idle", before=None)
 
     def _compaction(self, entry: Compaction) -> Model:
         self._only("idle", "asking")
+        if not 0 <= entry.first <= entry.last < self.length:
+            raise Illegal
         before = self.before
-        if before and any(entry.first <= seq <= entry.last for seq, _ in before.context):
-            before = before.compacted(entry)
-        return replace(self, now=self.now.compacted(entry), before=before)
+        if before and any(entry.first <= line.place <= entry.last for line in before.context):
+            before = before.compacted(entry, self.dialect)
+        return replace(self, now=self.now.compacted(entry, self.dialect), before=before)
 
     def _mark(self, _: Mark) -> Model:
         self._only("idle")

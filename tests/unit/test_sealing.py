@@ -493,7 +493,7 @@ class OfSize(bytes):
 
 def run(program: str) -> str:
     """Run a program in a fresh interpreter, and return what it printed."""
-    done = subprocess.run(  # noqa: S603  (this interpreter, on a program from this file)
+    done = subprocess.run(
         [sys.executable, "-W", "error", "-c", dedent(program)],
         capture_output=True,
         text=True,

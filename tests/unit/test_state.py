@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from zlib import crc32
 
+import msgspec
 import pytest
 
 import hansard
@@ -19,7 +20,10 @@ from hansard import Limits, State
 from hansard.dialects import registry
 from hansard.dialects.openai_chat import OpenAIChat
 from hansard.errors import Invalid, SealBroken
-from hansard.record import blob, versions
+from hansard.messages import Usage
+from hansard.rawjson import DEPTH_MAX
+from hansard.record import blob, versions, views
+from hansard.record.entries import Compaction
 from hansard.sealing import Keyring
 from tests.support.conversations import Writer
 
@@ -35,7 +39,7 @@ PLAIN = hansard.save(Writer().exchange())
 V1 = b'{"version":1,"provider":"openai","processed_length":1,"messages":[%b]}'
 
 
-def load(data: bytes | None, limits: Limits | None = None) -> Loaded:
+def load(data: bytes | bytearray | None, limits: Limits | None = None) -> Loaded:
     return hansard.load(data, OPENAI, conversation="fresh", limits=limits or Limits())
 
 
@@ -194,9 +198,27 @@ def test_a_state_shows_what_it_is_and_not_what_it_says() -> None:
     assert f"{sealed}" == f"<State {len(sealed)} bytes, sealed>"
 
 
-def test_other_bytes_like_things_are_states_too() -> None:
-    assert load(bytes(PLAIN)).rejected is None
-    assert load(hansard.save(load(PLAIN).record)).record.context.count == 2
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_whatever_bytes_a_database_gives_are_a_state(kind: type[bytes]) -> None:
+    loaded = load(kind(PLAIN))
+    assert loaded.rejected is None
+    assert hansard.save(loaded.record) == PLAIN
+    refusal = load(kind(b"{}")).rejected
+    assert refusal is not None
+    assert refusal.blob == b"{}"
+
+
+def test_bytes_that_change_after_loading_change_nothing() -> None:
+    data = bytearray(PLAIN)
+    record = load(data).record
+    data[:] = bytes(len(data))
+    assert hansard.save(record) == PLAIN
+
+
+def test_text_is_no_state() -> None:
+    """A column of text would change lone surrogates, or refuse them."""
+    with pytest.raises(Invalid, match="expected a state as bytes, found str"):
+        load(PLAIN.decode())  # type: ignore[arg-type]
 
 
 # -- how much is taken ------------------------------------------------------------------------
@@ -226,6 +248,23 @@ def test_the_size_is_judged_before_a_seal_is_opened() -> None:
     loaded = hansard.load(sealed, OPENAI, conversation="f", keyring=KEYRING, limits=limits)
     assert loaded.rejected is not None
     assert loaded.rejected.reason == "too_large"
+
+
+@pytest.mark.parametrize("lead", [b"", b" "], ids=["quickly", "slowly"])
+def test_a_message_of_version_1_nests_as_deep_as_can_be_looked_at_and_no_deeper(
+    lead: bytes,
+) -> None:
+    """Another message has as many brackets, side by side and in a string: it is not deep."""
+    flat = b'{"role":"user","x":[%b[]],"content":"%b"}' % (b"{}," * 300, b"[{" * 300)
+
+    def nested(levels: int) -> bytes:
+        deep = b'{"role":"user","x":%b%b}' % (b"[" * (levels - 1), b"]" * (levels - 1))
+        return lead + V1 % (flat + b"," + deep)
+
+    loaded = load(nested(DEPTH_MAX))
+    assert loaded.rejected is None
+    assert len(views.context(loaded.record)) == 2
+    assert rejected(nested(DEPTH_MAX + 1)).reason == "too_deep"
 
 
 BOMBS = """
@@ -258,6 +297,72 @@ def test_a_bomb_is_refused_in_little_memory() -> None:
         ["too_large", "not_utf8", "too_deep", "not_a_state"],
         "",
     )
+
+
+CROWD = """
+import resource, sys
+import hansard
+from hansard.record import views
+
+crowded = sys.stdin.buffer.read()
+record = hansard.load(crowded, hansard.dialect(sys.argv[1]), conversation="c").record
+pages = int(open("/proc/self/statm").read().split()[0])
+limit = pages * resource.getpagesize() + (200 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+try:
+    views.context(record)
+except hansard.DecodeError as error:
+    print(record.context.count, error.reason)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux limits a process so")
+@pytest.mark.parametrize(
+    ("name", "items"), [("openai", 1), ("openai-responses", 1), ("openai-responses", 10**9)]
+)
+@pytest.mark.parametrize("unit", [b"1,", b"{},", b'"\\ud800",'])
+def test_more_messages_than_a_forged_state_admits_are_refused_in_little_memory(
+    name: str, items: int, unit: bytes
+) -> None:
+    data = forged(
+        name=b'"%b"' % name.encode(),
+        rest=b'"count":1,"next":1,"heads":[[0,0,0,"user","input",%d]]' % items,
+        messages=unit * (4 << 20) + b"1",
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", CROWD, name], input=data, capture_output=True, check=False
+    )
+    assert (done.stdout, done.stderr) == (b"1 corrupt_blob\n", b"")
+
+
+def test_a_great_many_messages_are_not_too_many() -> None:
+    """From so many on they are counted before they are taken apart."""
+    raw = b'{"role":"user","content":"' + b"," * 16 + b'"},'
+    heads = b",".join([b'[%d,0,0,"user","append"]' % seq for seq in range(70_000)])
+    rest = b'"count":70000,"next":70000,"heads":[%b]' % heads
+    loaded = load(forged(rest=rest, messages=(raw * 70_000)[:-1]))
+    assert len(loaded.record.context.lines()) == 70_000
+
+
+# -- cut ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("compress", [None, "gzip"])
+def test_a_state_cut_at_any_byte_is_set_aside(
+    version: int, compress: Literal["gzip"] | None
+) -> None:
+    data = hansard.save(Writer().exchange("é"), version=version, compress=compress)
+    for length in range(1, len(data)):
+        rejected(data[:length])
+        rejected(data[length:])
+
+
+def test_a_sealed_state_cut_at_any_byte_does_not_open() -> None:
+    sealed = hansard.save(Writer().exchange(), keyring=KEYRING, owner="u7")
+    for length in range(1, len(sealed)):
+        assert broken(sealed[:length], KEYRING)
+        assert broken(sealed[length:], KEYRING)
 
 
 # -- packed -----------------------------------------------------------------------------------
@@ -317,6 +422,19 @@ def test_what_does_not_open_raises() -> None:
     assert broken(KEYRING.seal(PLAIN, owner="u7", purpose="entry"), KEYRING) == "authentication"
 
 
+def test_a_state_goes_on_under_a_new_key_and_then_the_old_one_is_not_needed() -> None:
+    old = Keyring({"2026-10": b"o" * 32}, current="2026-10")
+    both = Keyring({"2026-10": b"o" * 32, "2026-11": b"n" * 32}, current="2026-11")
+    new = Keyring({"2026-11": b"n" * 32}, current="2026-11")
+    sealed = hansard.save(Writer().exchange(), keyring=old, owner="u7")
+    assert broken(sealed, new) == "unknown_key"
+    record = hansard.load(sealed, OPENAI, conversation="f", keyring=both, owner="u7").record
+    again = hansard.save(record, keyring=both, owner="u7")
+    assert broken(again, old) == "unknown_key"
+    loaded = hansard.load(again, OPENAI, conversation="f", keyring=new, owner="u7")
+    assert hansard.save(loaded.record) == PLAIN
+
+
 def test_a_forgotten_owner_is_the_callers_mistake_and_begins_no_conversation() -> None:
     sealed = hansard.save(Writer().exchange(), keyring=KEYRING, owner="u7")
     with pytest.raises(Invalid, match="owner"):
@@ -337,6 +455,45 @@ def test_a_sealed_state_that_cannot_be_used_is_set_aside_sealed() -> None:
     loaded = hansard.load(sealed, OPENAI, conversation="f", keyring=KEYRING, owner="u7")
     assert loaded.rejected is not None
     assert (loaded.rejected.reason, loaded.rejected.blob) == ("version", sealed)
+
+
+# -- what else is known of a conversation --------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_what_was_appended_has_been_seen_by_no_model(version: int) -> None:
+    writer = Writer()
+    writer.exchange()
+    record = writer.say("Checked in", "append")
+    assert record.processed == 2
+    loaded = load(hansard.save(record, version=version))
+    assert (loaded.record.processed, loaded.record.context.count) == (2, 3)
+
+
+def test_the_size_in_tokens_and_the_time_of_compaction_are_kept() -> None:
+    writer = Writer()
+    writer.begin()
+    writer.say("Hello")
+    writer.answer(usage=Usage(input_tokens=40, output_tokens=2))
+    record = writer.end()
+    assert load(hansard.save(record)).record.tokens == record.tokens == 42
+    summary = Compaction(
+        seq=record.length,
+        turn=1,
+        at_us=1_700_000_000_000_001,
+        first=0,
+        last=1,
+        messages=(msgspec.Raw(b'{"role":"user","content":"So far"}'),),
+        strategy="summary",
+        tokens_after=7,
+    )
+    loaded = load(hansard.save(record.apply(summary))).record
+    assert (loaded.tokens, loaded.compacted_us) == (7, 1_700_000_000_000_001)
+
+
+def test_a_turn_of_the_same_id_is_still_known_after_loading() -> None:
+    loaded = load(PLAIN).record
+    assert loaded.context.root.turn_ids() == {1: "t"}
 
 
 # -- dialects ---------------------------------------------------------------------------------

@@ -27,27 +27,31 @@ from .entries import (
     Author,
     Compaction,
     Said,
-    TurnBegin,
-    TurnEnd,
     decode_entries,
     encode_entries,
     spell,
 )
 from .record import Record
+from .turns import TurnHead, ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from ..dialects.dialect import Dialect
 
-__all__ = ["LoadedRoot", "TurnHead", "read", "write"]
+__all__ = ["LoadedRoot", "read", "write"]
 
 _START = re.compile(
-    rb'\{"version":2,"dialect":("(?:[^"\\]|\\.)*+"),"id":("(?:[^"\\]|\\.)*+"),'
+    rb'\{"version":2,"dialect":("(?:[^"\\\x00-\x1f]|\\.)*+"),"id":("(?:[^"\\\x00-\x1f]|\\.)*+"),'
     rb'"size":(0|[1-9][0-9]{0,14}),"crc":"([0-9a-f]{8})","messages":\['
 )
 _END = re.compile(rb',"sum":"([0-9a-f]{8})"\}')
 _END_SIZE = 18
+
+_MARK = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},]', re.DOTALL)
+_STEPS = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
+_UNCOUNTED_MAX = 1 << 20
+"""How many elements may be taken apart without having been counted."""
 
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -67,23 +71,17 @@ class LineHead(msgspec.Struct, frozen=True, array_like=True):
     stands_for: tuple[int, int, str] | None = None
 
 
-class TurnHead(msgspec.Struct, frozen=True, array_like=True):
-    """What the blob says of one closed turn."""
-
-    number: int
-    turn_id: str
-    input_digest: str
-    status: Literal["done", "failed", "abandoned"]
-
-
 _NOTHING = msgspec.Raw(b"[]")
 
 
 class _Rest(msgspec.Struct, frozen=True, omit_defaults=True):
+    """``hollow`` is the last closed turn where it left no message: one may still be appended."""
+
     count: _Count
     next: _Count
     heads: msgspec.Raw
     turns: msgspec.Raw = _NOTHING
+    hollow: TurnHead | None = None
     open: msgspec.Raw = _NOTHING
     turn: _Count = 0
     processed: _Count = 0
@@ -113,10 +111,13 @@ class LoadedRoot(Stored):
 
     def lines(self) -> Sequence[Line]:
         heads = _decoded(self.rest.heads, list[LineHead])
+        count = sum([head.items for head in heads])
+        odd = count > _UNCOUNTED_MAX if self.dialect.itemized else len(heads) != count
+        if odd or len(heads) != self.count or _has_more(self.messages, count):
+            raise _unlike_headers()
         items = self.items()
-        odd = not self.dialect.itemized and len(heads) != len(items)
-        if odd or sum([head.items for head in heads]) != len(items) or len(heads) != self.count:
-            raise DecodeError("expected a header for each message", reason="corrupt_blob")
+        if len(items) != count:
+            raise _unlike_headers()
         lines = []
         start = 0
         for head in heads:
@@ -124,6 +125,32 @@ class LoadedRoot(Stored):
             lines.append(_line(head, raw, self.dialect))
             start += head.items
         return lines
+
+    def turns(self) -> list[TurnHead]:
+        """The closed turns that were known when the blob was written."""
+        return [*_decoded(self.rest.turns, list[TurnHead]), *self.hollow()]
+
+    def hollow(self) -> list[TurnHead]:
+        """The last of them, where it left no message."""
+        return [] if self.rest.hollow is None else [self.rest.hollow]
+
+
+def _unlike_headers() -> DecodeError:
+    return DecodeError("expected a header for each message", reason="corrupt_blob")
+
+
+def _has_more(messages: bytes | memoryview, count: int) -> bool:
+    """Whether there are more messages than that, found out before memory is spent on them."""
+    if bytes(messages).count(b",") < _UNCOUNTED_MAX:
+        return False
+    deep = found = 0
+    for mark in _MARK.finditer(messages):
+        step = _STEPS.get(mark[0], 0)
+        deep += step
+        found += deep == 0 and mark[0] == b","
+        if found >= count:
+            return True
+    return False
 
 
 Decoded = TypeVar("Decoded")
@@ -170,7 +197,7 @@ def _line(head: LineHead, raw: bytes, dialect: Dialect) -> Line:
         finish=head.finish,
         usage=Usage(*head.usage) if head.usage else None,
     )
-    return Line(said, raw, dialect.project(raw))
+    return Line(said, raw, dialect.project(raw), head.pin)
 
 
 # -- writing ----------------------------------------------------------------------------------
@@ -181,33 +208,34 @@ def write(record: Record) -> bytes:
     dialect, context = record.dialect, record.closed
     loaded = context.root if isinstance(context.root, LoadedRoot) else None
     added = context.added() if loaded else context.lines()
-    new = [dialect.splice(line.raw) for line in added]
-    crc = _crc(loaded, new)
-    pieces: list[bytes | memoryview] = [*new]
-    if loaded and loaded.messages:
-        pieces.insert(0, loaded.messages)
+    new = b",".join([dialect.splice(line.raw) for line in added])
+    pieces = [piece for piece in (loaded.messages if loaded else b"", new) if piece]
     start = b'{"version":2,"dialect":%b,"id":%b,"size":%d,"crc":"%08x","messages":[' % (
         rawjson.quote(dialect.name),
         rawjson.quote(record.conversation),
-        sum([len(piece) + 1 for piece in pieces]) - bool(pieces),
-        crc,
+        sum(map(len, pieces)) + (len(pieces) > 1),
+        _crc(loaded, new),
     )
-    end = b"]," + _rest(record, added, loaded)[1:]
-    return splice_body(
-        start, pieces, b'%b,"sum":"%08x"}' % (end[:-1], crc32(end[:-1], crc32(start)))
-    )
+    end = b"],%b" % _rest(record, added, loaded)[1:-1]
+    return splice_body(start, pieces, b'%b,"sum":"%08x"}' % (end, crc32(end, crc32(start))))
 
 
 def _rest(record: Record, added: list[Line], loaded: LoadedRoot | None) -> bytes:
     context = record.closed
     opened = list(record.entries(record.turn.begin.seq)) if record.turn else []
+    turn = opened[0].turn - 1 if opened else record.turn_number
+    shown = {line.entry.turn for line in added}
+    closed = _closed_turns(record, loaded)
+    turns = [head for head in closed if head.number in shown]
+    hollow = [head for head in closed if head.number == turn and turn not in shown]
     rest = _Rest(
         count=context.count,
         next=opened[0].seq if opened else record.length,
         heads=_grown(loaded.rest.heads if loaded else None, _heads(added, record.dialect)),
-        turns=_grown(loaded.rest.turns if loaded else None, _turns(record, added, loaded)),
+        turns=_grown(loaded.rest.turns if loaded else None, turns),
+        hollow=hollow[0] if hollow else None,
         open=msgspec.Raw(encode_entries(opened)) if opened else _NOTHING,
-        turn=opened[0].turn - 1 if opened else record.turn_number,
+        turn=turn,
         processed=context.seen,
         tidy=context.tidy and not context.repaired,
         plain=_plain(loaded, added),
@@ -223,13 +251,11 @@ def _plain(loaded: LoadedRoot | None, added: list[Line]) -> bool:
     return before and all([line.sent is line.raw for line in added])
 
 
-def _crc(loaded: LoadedRoot | None, pieces: list[bytes]) -> int:
+def _crc(loaded: LoadedRoot | None, new: bytes) -> int:
     """Checksum the messages, going on from that of the loaded ones."""
-    crc, first = (loaded.crc, not loaded.messages) if loaded else (0, True)
-    for piece in pieces:
-        crc = crc32(piece, crc if first else crc32(b",", crc))
-        first = False
-    return crc
+    if loaded is None or not loaded.messages:
+        return crc32(new)
+    return crc32(new, crc32(b",", loaded.crc)) if new else loaded.crc
 
 
 def _grown(loaded: msgspec.Raw | None, new: Sequence[LineHead | TurnHead]) -> msgspec.Raw:
@@ -259,7 +285,7 @@ def _head(line: Line, dialect: Dialect) -> LineHead:
             items,
             entry.finish,
             usage,
-            entry.pin,
+            line.pin,
         )
     role = dialect.read(line.raw).role
     if isinstance(entry, Compaction):
@@ -267,7 +293,7 @@ def _head(line: Line, dialect: Dialect) -> LineHead:
         return LineHead(
             entry.seq, entry.turn, entry.at_us, role, "compaction", items, stands_for=stands_for
         )
-    return LineHead(entry.seq, entry.turn, entry.at_us, role, "tool", items)
+    return LineHead(entry.seq, entry.turn, entry.at_us, role, "tool", items, pin=line.pin)
 
 
 def _figures(usage: Usage) -> tuple[int, int, int, int, int]:
@@ -280,20 +306,11 @@ def _figures(usage: Usage) -> tuple[int, int, int, int, int]:
     )
 
 
-def _turns(record: Record, added: list[Line], loaded: LoadedRoot | None) -> list[TurnHead]:
-    """The closed turns that ``added`` shows, those from an earlier blob first."""
-    shown = {line.entry.turn for line in added}
-    begins: dict[int, TurnBegin] = {}
+def _closed_turns(record: Record, loaded: LoadedRoot | None) -> list[TurnHead]:
+    """The closed turns in their order, but for those that stay in the blob that was loaded."""
     root = record.start.root
-    earlier = root.rest.turns if isinstance(root, LoadedRoot) and root is not loaded else _NOTHING
-    heads = _decoded(earlier, list[TurnHead])
-    for entry in record.entries():
-        if isinstance(entry, TurnBegin):
-            begins[entry.turn] = entry
-        elif isinstance(entry, TurnEnd) and entry.turn in begins:
-            begin = begins[entry.turn]
-            heads.append(TurnHead(entry.turn, begin.turn_id, begin.input_digest, entry.status))
-    return [head for head in heads if head.number in shown]
+    known = root.turns() if loaded is None or root is not loaded else loaded.hollow()
+    return [*known, *ended(record.entries())]
 
 
 # -- reading ----------------------------------------------------------------------------------
@@ -309,9 +326,9 @@ def read(data: bytes, find: Callable[[str], Dialect]) -> Record:
         raise DecodeError("expected a blob of version 2", reason="not_a_state")
     view = memoryview(data)
     messages = view[start.end() : start.end() + int(start[3])]
-    end = data[start.end() + len(messages) : -_END_SIZE]
+    end = view[start.end() + len(messages) : -_END_SIZE]
     last = _END.fullmatch(data, max(len(data) - _END_SIZE, 0))
-    if last is None or not end.startswith(b"],"):
+    if last is None or bytes(end[:2]) != b"],":
         raise DecodeError("expected a whole blob, found a part of one", reason="corrupt_blob")
     crc = crc32(messages)
     rest_crc = crc32(end, crc32(view[: start.end()]))
@@ -321,7 +338,7 @@ def read(data: bytes, find: Callable[[str], Dialect]) -> Record:
             "that rewrites JSON?",
             reason="checksum",
         )
-    return _record(start, messages, b"{%b}" % end[2:], crc, find)
+    return _record(start, messages, b"".join((b"{", end[2:], b"}")), crc, find)
 
 
 def _record(
@@ -335,9 +352,9 @@ def _record(
         rest = _decode_rest(end)
     except (msgspec.DecodeError, RecursionError):
         rest = _decode_rest_odd(end)
-    dialect = find(rawjson.unquote(rawjson.compact(start[1])))
+    dialect = find(_name(start[1]))
     record = Record(
-        rawjson.unquote(rawjson.compact(start[2])),
+        _name(start[2]),
         dialect,
         start=Context(LoadedRoot(dialect, messages, rest, crc)),
         base=rest.next,
@@ -348,6 +365,13 @@ def _record(
     for entry in decode_entries(rawjson.compact(bytes(rest.open), depth_max=_DEPTH_MAX - 1)):
         record = record.apply(entry)
     return record
+
+
+def _name(literal: bytes) -> str:
+    """Read a string that the start of a blob holds; most are as plain as can be."""
+    if literal.isascii() and b"\\" not in literal:
+        return literal[1:-1].decode()
+    return rawjson.unquote(rawjson.compact(literal))
 
 
 def _decode_rest_odd(end: bytes) -> _Rest:

@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .. import rawjson
 from ..dialects.pairing import repair
+from ..messages import ToolCall, ToolResult
 from .entries import Compaction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ..dialects.dialect import Dialect
     from ..dialects.pairing import Repair, Repaired
     from .entries import Entry
+    from .turns import TurnHead
 
 __all__ = [
     "Context",
@@ -28,9 +30,8 @@ __all__ = [
     "Replaced",
     "Root",
     "Stored",
-    "compacted",
-    "covers",
     "curated",
+    "has_calls",
     "position",
     "sent",
 ]
@@ -42,12 +43,14 @@ _SEGMENTS_MAX = 64
 class Line(NamedTuple):
     """One message of a context: the entry that it stems from, its bytes, and the bytes to send.
 
-    ``sent`` is None for a message that the provider would refuse, and that is left out.
+    ``sent`` is None for a message that the provider would refuse, and that is left out. What has a
+    ``pin`` is kept when the context is compacted; so has a result with pinned words in it.
     """
 
     entry: Entry
     raw: bytes
     sent: bytes | None
+    pin: bool = False
 
 
 class Root:
@@ -66,6 +69,14 @@ class Root:
     def segment(self) -> bytes | memoryview:
         """The messages as they are sent, joined by commas."""
         return b""
+
+    def turns(self) -> Sequence[TurnHead]:
+        """The closed turns that the messages are of, in order, as far as they are known."""
+        return ()
+
+    def turn_ids(self) -> Mapping[int, str]:
+        """The ids of those turns, by number."""
+        return {head.number: head.turn_id for head in self.turns()}
 
 
 class Stored(Root):
@@ -126,6 +137,10 @@ class Context:
 
     ``seen`` counts the messages, from the first on, that a model has seen. ``tokens`` and
     ``compacted_us`` are what was last known of its size, and when it was last compacted.
+
+    ``place`` is how far in the order of entries the messages reach. ``pinned`` is the last context
+    before this one that ends with a pinned message. ``jump`` is one further back, so chosen that
+    `back` finds any place in a number of steps that grows as slowly as a logarithm.
     """
 
     __slots__ = (
@@ -133,8 +148,11 @@ class Context:
         "_mended",
         "compacted_us",
         "count",
+        "jump",
         "line",
         "parent",
+        "pinned",
+        "place",
         "repaired",
         "root",
         "seen",
@@ -145,7 +163,10 @@ class Context:
     def __init__(self, root: Root) -> None:
         self.root = root
         self.parent: Context | None = None
+        self.jump: Context | None = None
+        self.pinned: Context | None = None
         self.line: Line | None = None
+        self.place = -1
         self.count = root.count
         self.seen = root.seen
         self.tidy = root.tidy
@@ -159,7 +180,10 @@ class Context:
         """Make the context that has one message more."""
         longer = self._copy()
         longer.parent = self
+        longer.jump = self._far()
+        longer.pinned = self if self.line is not None and self.line.pin else self.pinned
         longer.line = line
+        longer.place = max(self.place, position(line))
         longer.count = self.count + 1
         longer.tidy = self.tidy and tidy
         return longer
@@ -171,12 +195,30 @@ class Context:
         longer.tokens = tokens
         return longer
 
+    def _far(self) -> Context:
+        """Where the context that has one message more jumps to: jumps double as they go back."""
+        near = self.jump
+        far = None if near is None else near.jump
+        if near is None or far is None or self.count - near.count != near.count - far.count:
+            return self
+        return far
+
+    def back(self, beyond: Callable[[Context], bool]) -> Context:
+        """Go back as long as a context is ``beyond``, which may only change once on the way."""
+        at = self
+        while at.parent is not None and beyond(at):
+            at = at.jump if at.jump is not None and beyond(at.jump) else at.parent
+        return at
+
     def _copy(self) -> Context:
         """Make the same context, but for the bytes that were kept for requests."""
         copy = Context.__new__(Context)
         copy.root = self.root
         copy.parent = self.parent
+        copy.jump = self.jump
+        copy.pinned = self.pinned
         copy.line = self.line
+        copy.place = self.place
         copy.count = self.count
         copy.seen = self.seen
         copy.tidy = self.tidy
@@ -187,11 +229,11 @@ class Context:
         copy._joined = None
         return copy
 
-    def added(self) -> list[Line]:
-        """The messages since the root, in order."""
+    def added(self, since: Context | None = None) -> list[Line]:
+        """The messages since the root, or since a context on the way to it, in order."""
         lines = []
         at: Context | None = self
-        while at is not None:
+        while at is not None and at is not since:
             if at.line is not None:
                 lines.append(at.line)
             at = at.parent
@@ -249,33 +291,12 @@ def sent(dialect: Dialect, messages: Iterable[bytes]) -> bytes:
     return b",".join([dialect.splice(raw) for raw in projected if raw is not None])
 
 
-def compacted(context: Context, compaction: Compaction, dialect: Dialect) -> Context:
-    """Make the context in which the compaction's messages stand for its range of entries."""
-    raws = [bytes(raw) for raw in compaction.messages]
-    summary = [Line(compaction, raw, dialect.project(raw)) for raw in raws]
-    before: list[Line] = []
-    after: list[Line] = []
-    for line in context.lines():
-        seq = position(line)
-        if seq < compaction.first:
-            before.append(line)
-        elif seq > compaction.last:
-            after.append(line)
-    lines = [*before, *summary, *after]
-    shorter = Context(Replaced(context, len(lines)))
-    for line in lines:
-        shorter = shorter.add(line)
-    unseen = min(context.count - context.seen, len(after))
-    shorter.seen = shorter.count - unseen
-    shorter.tokens = compaction.tokens_after
-    shorter.compacted_us = compaction.at_us
-    shorter.tidy = not shorter.mend(dialect).repairs
-    return shorter
-
-
-def covers(compaction: Compaction, context: Context) -> bool:
-    """Whether any message of a context is in the compaction's range."""
-    return any(compaction.first <= position(line) <= compaction.last for line in context.lines())
+def has_calls(dialect: Dialect, raw: bytes) -> bool:
+    """Whether there are calls or results in a message."""
+    if not dialect.may_have_calls(raw):
+        return False
+    parts = dialect.read(raw).parts
+    return any([isinstance(part, ToolCall | ToolResult) for part in parts])
 
 
 def position(line: Line) -> int:

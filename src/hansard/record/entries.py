@@ -10,7 +10,7 @@ Times come from the caller's clock, in microseconds since 1970 (UTC).
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -19,6 +19,7 @@ from ..errors import DecodeError
 from ..messages import Finish, Role, Usage
 
 __all__ = [
+    "INTERRUPTED",
     "Attempt",
     "Author",
     "CallKey",
@@ -85,8 +86,15 @@ class TurnBegin(Head, frozen=True, tag="turn.begin"):
     preamble: str | None = None
 
 
+INTERRUPTED: Final = "interrupted"
+
+
 class Said(Head, frozen=True, tag="message"):
-    """A message in the provider's own words. The fields below ``pin`` are of answers only."""
+    """A message in the provider's own words. The fields below ``pin`` are of answers only.
+
+    Among the ``problems``, `INTERRUPTED` says that the answer stopped on this side: whoever read
+    it left, or the connection was lost. The model is not at fault, then.
+    """
 
     role: Role
     author: Author
@@ -99,10 +107,16 @@ class Said(Head, frozen=True, tag="message"):
 
 
 class Attempt(Head, frozen=True, tag="attempt"):
-    """A call of the model that gave no message, and why."""
+    """A call of the model that gave no message, and why.
+
+    ``answered``: the model did answer, only not with a message. That counts as a failure of its
+    own; that nobody answered does not, since it says nothing about the next time.
+    """
 
     error: str
     detail: str = ""
+    answered: bool = False
+    usage: Usage | None = None
 
 
 class Intent(Head, frozen=True, tag="intent"):
@@ -139,7 +153,10 @@ class TurnEnd(Head, frozen=True, tag="turn.end"):
 
 
 class Compaction(Head, frozen=True, tag="compaction"):
-    """The entries ``first`` to ``last`` stand in the context as these messages from here on."""
+    """The entries ``first`` to ``last`` stand in the context as these messages from here on.
+
+    Pinned messages among them stay, as they are, after these.
+    """
 
     first: int
     last: int
@@ -206,24 +223,29 @@ def encode_entries(entries: list[Entry]) -> bytes:
 def decode_entries(raw: bytes) -> list[Entry]:
     """Read entries back, the raw parts being slices of what was given.
 
-    Raises `DecodeError` with the reason ``corrupt_entry``.
+    Raises `DecodeError` with the reason ``corrupt_entry``, or for what is not JSON with that of
+    `rawjson.compact`.
     """
+    if not raw.isascii():
+        rawjson.check_utf8(raw)  # It would pass in raw parts.
     try:
         return _decode(raw)
     except msgspec.ValidationError as error:
         raise DecodeError(f"expected entries: {error}", reason="corrupt_entry") from None
     except (msgspec.DecodeError, RecursionError):
-        tight = rawjson.compact(raw, depth_max=_DEPTH_MAX)
-        return [_decode_odd(element) for element in rawjson.elements(tight)]
+        return _decode_odd(rawjson.compact(raw, depth_max=_DEPTH_MAX))
 
 
-def _decode_odd(raw: bytes) -> Entry:
-    """Decode an entry with lone surrogates in it, which msgspec refuses."""
+def _decode_odd(raw: bytes) -> list[Entry]:
+    """Decode entries with lone surrogates in them, which msgspec refuses."""
     try:
-        members = {key: _member(key, part) for key, part in rawjson.fields(raw).items()}
-        return msgspec.convert(members, Entry)  # type: ignore[no-any-return]
-    except (msgspec.ValidationError, UnicodeEncodeError) as error:
-        raise DecodeError(f"expected an entry: {error}", reason="corrupt_entry") from None
+        members = [
+            {key: _member(key, part) for key, part in rawjson.fields(element).items()}
+            for element in rawjson.elements(raw)
+        ]
+        return msgspec.convert(members, list[Entry])
+    except (msgspec.ValidationError, UnicodeEncodeError, DecodeError) as error:
+        raise DecodeError(f"expected entries: {error}", reason="corrupt_entry") from None
 
 
 def _member(key: str, raw: bytes) -> object:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -29,7 +30,7 @@ from . import gojson
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["GoBlob", "read", "spell", "write"]
+__all__ = ["MESSAGES_MAX", "GoBlob", "read", "spell", "write"]
 
 _HEAD = re.compile(
     rb'\{"version":1,"provider":"([ !#-%\'-;=?-\[\]-~]*)",'
@@ -40,6 +41,8 @@ first that counted have no ``processed_length``."""
 
 _MASK = bytes.maketrans(b" \t\r\n<>&", b"_\0\0\0\0\0\0")
 _PIECE = 1 << 16
+MESSAGES_MAX = 1_000_000
+_MESSAGE_SIZE_MIN = len(b"{},")
 _INTEGER = re.compile(rb"-?[0-9]{1,19}")
 _INTEGERS = range(-(2**63), 2**63)
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -59,14 +62,15 @@ class GoBlob:
     """What a version 1 blob says.
 
     ``view`` shows all messages in one slice, joined by commas, in Go's spelling: ready for
-    `write`, and not copied. Each is an object or ``null``. ``processed_length`` is whatever was
-    stored, not checked against ``count``.
+    `write`, and not copied. Each is an object or ``null``; ``count`` counts all, ``nulls`` those.
+    ``processed_length`` is whatever was stored, not checked against ``count``.
     """
 
     provider: str
     processed_length: int
     count: int
     view: memoryview = field(repr=False)
+    nulls: int = 0
 
     @property
     def messages(self) -> bytes:
@@ -74,15 +78,21 @@ class GoBlob:
         return bytes(self.view)
 
 
-def read(data: bytes, *, depth_max: int = gojson.DEPTH_MAX) -> GoBlob:
+def read(
+    data: bytes, *, depth_max: int = gojson.DEPTH_MAX, messages_max: int = MESSAGES_MAX
+) -> GoBlob:
     """Read a blob, or raise `DecodeError`.
 
-    Its reason is ``not_utf8``, ``not_json``, ``too_deep``, ``version``, ``unexpected_type`` or
-    ``corrupt_message``; its path names the field. The provider's name is not judged here.
-    ``depth_max`` counts the brackets of the blob too.
+    Its reason is ``not_utf8``, ``not_json``, ``too_deep``, ``too_large``, ``version``,
+    ``unexpected_type`` or ``corrupt_message``; its path names the field. The provider's name is
+    not judged here. ``depth_max`` counts the brackets of the blob too, ``messages_max`` every
+    ``null``, and neither takes memory for what is beyond it.
     """
     plain = data.isascii() or not _has_line_separators(data)
-    return (_read_canonical(data, depth_max) if plain else None) or _read_any(data, depth_max)
+    found = None
+    if plain and not _may_have_more(data, messages_max):
+        found = _read_canonical(data, depth_max)
+    return found or _read_any(data, depth_max, messages_max)
 
 
 def write(
@@ -179,6 +189,13 @@ def _has_line_separators(data: bytes) -> bool:
     return found
 
 
+def _may_have_more(data: bytes, messages_max: int) -> bool:
+    """Whether a blob in Go's spelling could have more messages than that."""
+    if len(data) <= messages_max * _MESSAGE_SIZE_MIN:
+        return False
+    return data.count(b"},{") + 2 * data.count(b"null") >= messages_max
+
+
 def _read_canonical(data: bytes, depth_max: int) -> GoBlob | None:
     """Read a blob that is spelled as Go spells it; None says that it is not.
 
@@ -189,25 +206,26 @@ def _read_canonical(data: bytes, depth_max: int) -> GoBlob | None:
     if head is None or not data.endswith(b"]}"):
         return None
     try:
-        count = len(_decode_messages(memoryview(data.translate(_MASK))[head.end() - 1 : -1]))
+        messages = _decode_messages(memoryview(data.translate(_MASK))[head.end() - 1 : -1])
     except (msgspec.DecodeError, RecursionError):
         return None
-    if _may_nest_deeper(data, head.end() - 1, depth_max):
-        return None
+    _check_depth(data, head.end() - 1, depth_max)
     return GoBlob(
         provider=head[1].decode(),
         processed_length=int(head[2] or 0),
-        count=count,
+        count=len(messages),
         view=memoryview(data)[head.end() : -2],
+        nulls=messages.count(None),
     )
 
 
-def _may_nest_deeper(data: bytes, start: int, depth_max: int) -> bool:
-    """Whether some message has so many opening brackets that it could be too deep."""
-    if len(data) < 2 * depth_max or not _msgspec_nests(depth_max // 2):
-        return False
-    raws = map(bytes, _decode_raws(memoryview(data)[start:-1]))
-    return any(raw.count(b"{") + raw.count(b"[") > depth_max - 2 for raw in raws)
+def _check_depth(data: bytes, start: int, depth_max: int) -> None:
+    """Walk over the messages with so many opening brackets that they could be too deep."""
+    if data.count(b"{") + data.count(b"[") <= depth_max or not _msgspec_nests(depth_max // 2):
+        return
+    for raw in map(bytes, _decode_raws(memoryview(data)[start:-1])):
+        if raw.count(b"{") + raw.count(b"[") > depth_max - 2:
+            gojson.Scanner(raw, depth_max=depth_max - 2).value()
 
 
 def _msgspec_nests(depth: int) -> bool:
@@ -219,9 +237,9 @@ def _msgspec_nests(depth: int) -> bool:
     return True
 
 
-def _read_any(data: bytes, depth_max: int) -> GoBlob:
+def _read_any(data: bytes, depth_max: int, messages_max: int) -> GoBlob:
     """Read a blob that somebody else spelled."""
-    given, messages = _fields(data, depth_max)
+    given, messages = _fields(data, depth_max, messages_max)
     version = _integer(given["version"], "version", reason="version")
     if version != 1:
         raise DecodeError(
@@ -233,22 +251,27 @@ def _read_any(data: bytes, depth_max: int) -> GoBlob:
     provider = _string(given["provider"], "provider")
     processed_length = _integer(given["processed_length"], "processed_length")
     run = _last_messages(messages)
-    return GoBlob(provider, processed_length, len(run), memoryview(b",".join(run)))
+    view = memoryview(b",".join(run))
+    return GoBlob(provider, processed_length, len(run), view, nulls=run.count(b"null"))
 
 
 def _fields(
-    data: bytes, depth_max: int
+    data: bytes, depth_max: int, messages_max: int
 ) -> tuple[dict[str, list[bytes]], list[bytes | list[bytes]]]:
     """Give all values of the fields that Go knows, and of ``messages`` apart, each in order."""
     given: dict[str, list[bytes]] = {"version": [], "provider": [], "processed_length": []}
     messages: list[bytes | list[bytes]] = []
+    room = messages_max
     scanner = gojson.Scanner(data, depth_max=depth_max)
     if scanner.token == b"{":
         for key in scanner.members():
             name = gojson.fold(rawjson.unquote(key))
-            if name == "messages":
-                array = scanner.token == b"["
-                messages.append(list(scanner.elements()) if array else scanner.value())
+            if name == "messages" and scanner.token == b"[":
+                run = _run(scanner, room)
+                room -= len(run)
+                messages.append(run)
+            elif name == "messages":
+                messages.append(scanner.value())
             else:
                 given.get(name, []).append(scanner.value())
         scanner.end()
@@ -262,6 +285,17 @@ def _fields(
             reason="unexpected_type",
         )
     return given, messages
+
+
+def _run(scanner: gojson.Scanner, room: int) -> list[bytes]:
+    run = list(islice(scanner.elements(), room + 1))
+    if len(run) > room:
+        raise DecodeError(
+            "expected fewer messages, found more than the limit; keep the bytes and start afresh",
+            reason="too_large",
+            path="messages",
+        )
+    return run
 
 
 def _integer(raws: list[bytes], path: str, *, reason: str = "unexpected_type") -> int:

@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..errors import InvalidTransition
-from ..messages import Message, ToolCall, ToolResult
-from .context import Context, Line, Root, compacted, covers
+from ..messages import Message, ToolCall
+from .compacting import compacted, covers
+from .context import Context, Line, Root, has_calls
 from .entries import (
+    INTERRUPTED,
     Attempt,
     Compaction,
     Decision,
@@ -36,7 +38,7 @@ from .entries import (
 from .transitions import KEEPS, NEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ..dialects.dialect import Dialect
     from .entries import CallKey, Entry
@@ -73,7 +75,12 @@ class Round(msgspec.Struct, frozen=True):
 
 
 class OpenTurn(msgspec.Struct, frozen=True):
-    """A turn that has not ended: where it began, and what it has come to."""
+    """A turn that has not ended: where it began, and what it has come to.
+
+    ``rounds`` counts the valid answers that were not the last: with calls, or paused.
+    ``failures`` counts the answers since the last valid one, and ``faults`` are the codes of what
+    was wrong with the last of them.
+    """
 
     begin: TurnBegin
     before: Context
@@ -82,6 +89,7 @@ class OpenTurn(msgspec.Struct, frozen=True):
     answered: bool = False
     rounds: int = 0
     failures: int = 0
+    faults: tuple[str, ...] = ()
 
 
 class _Log:
@@ -222,6 +230,11 @@ class Record:
             raise InvalidTransition(f"expected turn {self.turn_number + 1}, found {entry.turn}")
         if isinstance(entry, TurnEnd) and (self.phase == "answered") != (entry.status == "done"):
             raise InvalidTransition(f"a turn that is {self.phase} cannot end as {entry.status}")
+        if isinstance(entry, Compaction) and not 0 <= entry.first <= entry.last < entry.seq:
+            raise InvalidTransition(
+                f"expected a range of entries before entry {entry.seq}, "
+                f"found {entry.first} to {entry.last}"
+            )
         return _STEPS[type(entry)], None
 
     def _step_said(self, entry: Said) -> tuple[Step, Round | None]:
@@ -286,7 +299,8 @@ class Record:
         elif isinstance(entry, Intent | Decision):
             self._take_note(entry)
         elif isinstance(entry, Attempt):
-            self._change(failures=self._open.failures + 1)
+            if entry.answered:
+                self._change(failures=self._open.failures + 1, faults=(entry.error,))
         elif isinstance(entry, TurnEnd):
             self._take_end(entry)
         elif isinstance(entry, Compaction):
@@ -305,13 +319,13 @@ class Record:
 
     def _add_foreign(self, line: Line) -> None:
         """Add a message that may bring calls or results which belong to nothing here."""
-        self.context = self.context.add(line, tidy=not self._has_calls(line.raw))
+        self.context = self.context.add(line, tidy=not has_calls(self.dialect, line.raw))
 
-    def _line(self, entry: Entry, raw: bytes) -> Line:
-        return Line(entry, raw, self.dialect.project(raw))
+    def _line(self, entry: Entry, raw: bytes, *, pin: bool = False) -> Line:
+        return Line(entry, raw, self.dialect.project(raw), pin)
 
     def _take_said(self, entry: Said, round_: Round | None) -> None:
-        line = self._line(entry, bytes(entry.raw))
+        line = self._line(entry, bytes(entry.raw), pin=entry.pin)
         if self.turn is not None and entry.author == "model":
             self._take_answer(entry, line, self.turn, round_)
             return
@@ -325,19 +339,13 @@ class Record:
 
     def _take_answer(self, entry: Said, line: Line, turn: OpenTurn, round_: Round | None) -> None:
         if entry.problems:
-            self._change(failures=turn.failures + 1)
+            if INTERRUPTED not in entry.problems:
+                self._change(failures=turn.failures + 1, faults=entry.problems)
             return
         tokens = entry.usage.total_tokens if entry.usage else self.tokens
         self.context = self.context.mended(self.dialect).answered(line, tokens)
-        rounds = turn.rounds + (round_ is not None)
-        self._change(round=round_, answered=True, rounds=rounds, failures=0)
-
-    def _has_calls(self, raw: bytes) -> bool:
-        """Whether a message that came from outside brings calls or results with it."""
-        if not self.dialect.may_have_calls(raw):
-            return False
-        parts = self.dialect.read(raw).parts
-        return any(isinstance(part, ToolCall | ToolResult) for part in parts)
+        rounds = turn.rounds + (self.phase != "answered")
+        self._change(round=round_, answered=True, rounds=rounds, failures=0, faults=())
 
     def _take_outcome(self, entry: Outcome, step: Step) -> None:
         if step == "late_outcome" or self.turn is None or self.turn.round is None:
@@ -353,12 +361,13 @@ class Record:
         turn = self._open
         if turn.round is None:
             return
-        waiting = [line.raw for line in turn.round.waiting.added()]
+        lines = turn.round.waiting.added()
+        waiting = [line.raw for line in lines]
         framed = self.dialect.frame(_fragments(turn.round, self.dialect), waiting)
         tidy = self.dialect.paired(turn.round.calls, framed)
-        tidy = tidy and not any([self._has_calls(raw) for raw in waiting])
-        for raw in framed:
-            self.context = self.context.add(self._line(entry, raw), tidy=tidy)
+        tidy = tidy and not any([has_calls(self.dialect, raw) for raw in waiting])
+        for raw, pin in zip(framed, _pins(framed, lines), strict=True):
+            self.context = self.context.add(self._line(entry, raw, pin=pin), tidy=tidy)
         self._change(round=None)
 
     def _take_note(self, entry: Intent | Decision) -> None:
@@ -435,6 +444,21 @@ def _fragments(round_: Round, dialect: Dialect) -> list[bytes]:
         bytes(outcome.raw) if outcome and _settled(outcome) else dialect.interrupted(call)
         for call, outcome in outcomes
     ]
+
+
+def _pins(framed: Sequence[bytes], waiting: Sequence[Line]) -> list[bool]:
+    """Say which framed messages are pinned.
+
+    What waited may stand after the results, as it was said, or among them: then those are pinned.
+    """
+    alone = 0
+    for raw, line in zip(reversed(framed), reversed(waiting), strict=False):
+        if raw != line.raw:
+            break
+        alone += 1
+    among = any([line.pin for line in waiting[: len(waiting) - alone]])
+    after = [line.pin for line in waiting[len(waiting) - alone :]]
+    return [*[among] * (len(framed) - alone), *after]
 
 
 def _name(key: CallKey) -> str:

@@ -26,13 +26,18 @@ if TYPE_CHECKING:
 
     from .entries import Author
 
-__all__ = ["CURRENT", "READERS", "Find", "read", "upgrade", "version_of", "write"]
+__all__ = ["CURRENT", "MESSAGES_MAX", "READERS", "Find", "read", "upgrade", "version_of", "write"]
 
 CURRENT = 2
+MESSAGES_MAX = goblob.MESSAGES_MAX
 
 Find: TypeAlias = Callable[[str], Dialect]
 """Gives the dialect of a name, or raises `UnknownDialect`."""
 
+_DEPTH_MAX = rawjson.DEPTH_MAX + 2
+"""Messages stand in an object and an array. Go takes deeper ones, but nobody could look at them."""
+
+_ESCAPED_LETTER = re.compile(rb"\\u00[4-7]")
 _VERSION = re.compile(rb'\{"version":([1-9][0-9]{0,8}),')
 
 
@@ -46,10 +51,11 @@ def version_of(data: bytes) -> int:
     return int(found[1]) if found else 1
 
 
-def read(data: bytes, find: Find, *, conversation: str) -> Record:
+def read(data: bytes, find: Find, *, conversation: str, messages_max: int = MESSAGES_MAX) -> Record:
     """Read a blob of any version. ``conversation`` is the id that one of version 1 gets.
 
-    Raises `DecodeError` with the reason ``version`` for one that this release does not know.
+    Raises `DecodeError` with the reason ``version`` for one that this release does not know, and
+    ``too_large`` for one of more messages than ``messages_max``.
     """
     version = version_of(data)
     reader = READERS.get(version)
@@ -60,7 +66,13 @@ def read(data: bytes, find: Find, *, conversation: str) -> Record:
             reason="version",
             path="version",
         )
-    return reader(data, find, conversation)
+    record = reader(data, find, conversation, messages_max)
+    if record.context.count > messages_max:
+        raise DecodeError(
+            f"expected at most {messages_max} messages, found {record.context.count}",
+            reason="too_large",
+        )
+    return record
 
 
 def write(record: Record, version: int = CURRENT) -> bytes:
@@ -89,18 +101,19 @@ class GoRoot(Stored):
     A ``null``, which Go can have stored, is written as it was read, and is no message.
     """
 
-    def __init__(self, dialect: Dialect, go: goblob.GoBlob, data: bytes) -> None:
-        nulls = b"null" in data and (b"[null" in data or b",null" in data)
-        cut = any([mark in data for mark in dialect.cut_marks])
+    def __init__(self, dialect: Dialect, go: goblob.GoBlob) -> None:
+        text = go.messages
+        # A mark that is spelled with escapes is not found as it stands.
+        escaped = b"\\" in text and b"\\u00" in text and _ESCAPED_LETTER.search(text) is not None
+        calls = escaped or any([mark in text for mark in dialect.call_marks])
+        cut = escaped or any([mark in text for mark in dialect.cut_marks])
         super().__init__(
             dialect,
             go.view,
-            go.count,
-            tidy=not any([mark in data for mark in dialect.call_marks]),
-            plain=not (dialect.itemized or nulls or cut),
+            go.count - go.nulls,
+            tidy=not calls,
+            plain=not (dialect.itemized or go.nulls or cut),
         )
-        if nulls:
-            self.count = len([raw for raw in self.items() if raw != b"null"])
         self.processed = go.processed_length
         self.seen = min(max(go.processed_length, 0), self.count)
 
@@ -120,13 +133,13 @@ def _go_line(seq: int, raw: bytes, dialect: Dialect) -> Line:
     return Line(entry, raw, dialect.project(raw))
 
 
-def _read_go(data: bytes, find: Find, conversation: str) -> Record:
+def _read_go(data: bytes, find: Find, conversation: str, messages_max: int) -> Record:
     try:
-        go = goblob.read(data)
+        go = goblob.read(data, depth_max=_DEPTH_MAX, messages_max=messages_max)
     except DecodeError as error:
         raise _rewritten() if error.reason == "version" and _was_current(data) else error from None
     dialect = find(go.provider)
-    return Record(conversation, dialect, start=Context(GoRoot(dialect, go, data)), base=go.count)
+    return Record(conversation, dialect, start=Context(GoRoot(dialect, go)), base=go.count)
 
 
 class _Versioned(msgspec.Struct):
@@ -173,9 +186,10 @@ def _processed(record: Record) -> int:
     return sum([len(rawjson.elements(line.raw)) for line in seen])
 
 
-def _read_current(data: bytes, find: Find, conversation: str) -> Record:  # noqa: ARG001
+def _read_current(data: bytes, find: Find, _conversation: str, _messages_max: int) -> Record:
     return blob.read(data, find)
 
 
-READERS: dict[int, Callable[[bytes, Find, str], Record]] = {1: _read_go, 2: _read_current}
-"""The readers of all versions: from a blob, the dialects, and an id for what has none."""
+READERS: dict[int, Callable[[bytes, Find, str, int], Record]] = {1: _read_go, 2: _read_current}
+"""The readers of all versions: from a blob, the dialects, an id for what has none, and how many
+messages are taken at most."""

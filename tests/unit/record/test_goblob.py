@@ -194,6 +194,22 @@ def test_a_caller_can_allow_less_nesting() -> None:
     assert caught.value.reason == "too_deep"
 
 
+@pytest.mark.parametrize("lead", [b"", b" "])
+def test_a_caller_can_allow_fewer_messages(lead: bytes) -> None:
+    data = lead + HEAD + b"null,{},{}]}"
+    assert goblob.read(data, messages_max=3).count == 3
+    with pytest.raises(DecodeError) as caught:
+        goblob.read(data, messages_max=2)
+    assert (caught.value.reason, caught.value.path) == ("too_large", "messages")
+
+
+def test_messages_that_are_said_twice_count_twice() -> None:
+    data = HEAD + b'{},{}],"messages":[{}]}'
+    assert goblob.read(data, messages_max=3).count == 1
+    with pytest.raises(DecodeError, match="more than the limit"):
+        goblob.read(data, messages_max=2)
+
+
 @pytest.mark.parametrize(
     ("data", "reason", "path"),
     [

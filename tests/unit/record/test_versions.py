@@ -11,7 +11,11 @@ from hansard.errors import DecodeError, Invalid, UnknownDialect
 from hansard.record import versions, views
 from tests.support.conversations import DIALECTS, Writer, context_bytes
 
-GO = b'{"version":1,"provider":"openai","processed_length":1,"messages":[{"role":"user","content":"Hi"}]}'
+GO = (
+    b'{"version":1,"provider":"openai","processed_length":1,'
+    b'"messages":[{"role":"user","content":"Hi"}]}'
+)
+OLD = b'{"version":77,"of":"a format that was never written"}'
 
 
 def read(data: bytes) -> hansard.Record:
@@ -38,6 +42,22 @@ def test_a_blob_says_its_version_first_and_whatever_does_not_is_of_version_1(
 
 def test_there_is_a_reader_for_every_version_up_to_the_current_one() -> None:
     assert list(versions.READERS) == list(range(1, versions.CURRENT + 1))
+
+
+def test_a_version_with_a_reader_is_read_and_upgraded_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def read_zeroth(
+        data: bytes, find: versions.Find, conversation: str, messages_max: int
+    ) -> hansard.Record:
+        return versions.READERS[1](data.removeprefix(OLD), find, conversation, messages_max)
+
+    monkeypatch.setitem(versions.READERS, 77, read_zeroth)
+    upgraded = versions.upgrade(OLD + GO, hansard.dialect, conversation="c1")
+    assert upgraded == versions.upgrade(GO, hansard.dialect, conversation="c1")
+    assert versions.upgrade(upgraded, hansard.dialect, conversation="c2") == upgraded
+    with pytest.raises(DecodeError, match="more than the limit"):
+        versions.read(OLD + GO, hansard.dialect, conversation="c1", messages_max=0)
 
 
 def test_a_later_version_is_refused_and_says_what_to_do() -> None:

@@ -1,0 +1,60 @@
+"""The turns of a record, as far back as it goes: also those that only a blob knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from .entries import TurnBegin, TurnEnd
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from .entries import Entry
+    from .record import Record
+
+__all__ = ["TurnHead", "closed_turn", "ended", "entries_of"]
+
+
+class TurnHead(msgspec.Struct, frozen=True, array_like=True):
+    """What is known of a closed turn wherever its entries are not at hand."""
+
+    number: int
+    turn_id: str
+    input_digest: str
+    status: Literal["done", "failed", "abandoned"]
+
+
+def closed_turn(record: Record, turn_id: str) -> TurnHead | None:
+    """The turn that was given this id, if it is over; the last one, if several were."""
+    heads = [*record.start.root.turns(), *ended(record.entries())]
+    found = [head for head in heads if head.turn_id == turn_id]
+    return found[-1] if found else None
+
+
+def ended(entries: Iterable[Entry]) -> Iterator[TurnHead]:
+    """The turns that begin and end among entries, in order."""
+    begins: dict[int, TurnBegin] = {}
+    for entry in entries:
+        if isinstance(entry, TurnBegin):
+            begins[entry.turn] = entry
+        elif isinstance(entry, TurnEnd) and entry.turn in begins:
+            begin = begins[entry.turn]
+            yield TurnHead(entry.turn, begin.turn_id, begin.input_digest, entry.status)
+
+
+def entries_of(record: Record, number: int) -> tuple[Entry, ...]:
+    """The entries of one turn; where it began in a blob, what that had of it comes first."""
+    here: list[Entry] = []
+    for seq in range(record.length - 1, record.base - 1, -1):
+        entry = record.entry(seq)
+        if entry.turn < number:
+            break
+        if entry.turn == number:
+            here.append(entry)
+    here.reverse()
+    if here and isinstance(here[0], TurnBegin):
+        return tuple(here)
+    loaded = [line.entry for line in record.start.lines() if line.entry.turn == number]
+    return (*loaded, *here)
