@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import hansard
 from hansard.record.transitions import KEEPS, NEXT
+from hansard.testing import wire_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +51,12 @@ def names() -> str:
     return "\n".join([*lines, ""])
 
 
-DRAWINGS: dict[str, Callable[[], str]] = {"phases": phases, "keeps": keeps, "names": names}
+DRAWINGS: dict[str, Callable[[], str]] = {
+    "phases": phases,
+    "keeps": keeps,
+    "names": names,
+    "wire_rules": wire_rules.table,
+}
 
 
 def drawn(page: str) -> str:

@@ -26,7 +26,7 @@ def test_the_examples_of_a_page_run_one_after_the_other(page: Path) -> None:
     for code, printed in examples(page):
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
-            exec(compile(code, str(page.name), "exec"), names)  # noqa: S102
+            exec(compile(code, page.name, "exec", dont_inherit=True), names)  # noqa: S102
         if printed is not None:
             assert out.getvalue() == printed, f"{page.name} prints something else:\n{code}"
 

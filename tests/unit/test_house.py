@@ -73,6 +73,13 @@ def test_pure_packages_run_with_every_way_out_shut_and_give_the_same_in_every_pr
     assert {"hansard.errors", "hansard.messages"} < set(one["imported"])
 
 
+def test_every_module_of_the_pure_packages_is_run_there() -> None:
+    found = purity()
+
+    assert found["idle"] == [], "add to EXERCISES in tests/unit/purity.py what runs these"
+    assert set(purity("ways-out")["idle"]) > {"hansard.rawjson"}, "without exercises all are idle"
+
+
 def test_the_guard_of_the_pure_packages_guards() -> None:
     assert purity("ways-out")["gave"] == []
 

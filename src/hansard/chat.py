@@ -1,0 +1,352 @@
+"""A chat: what people hold who keep the state themselves.
+
+`Chat` and `AsyncChat` have the same methods; those that call a model are awaited in the one. A chat
+keeps nothing of a conversation: it can be shared by all of them, and by all threads.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from . import clock, models
+from .drivers.asynchronous import AsyncDriver
+from .drivers.blocking import BlockingDriver
+from .record.record import Record
+from .talk.decisions import decide, settle
+from .talk.inputs import messages_of, read_inputs
+from .talk.keeping import Keeping
+from .talk.options import CallOptions, Options, split_options
+from .talk.streams import AsyncStream, Stream
+from .talk.talk import Talk
+from .turn import writing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import TracebackType
+    from typing import Literal, Self, Unpack
+
+    from .drivers.acts import Commit
+    from .messages import ToolCall, ToolResult
+    from .models import Model
+    from .sealing import Keyring
+    from .state import Limits, Rejected, State
+    from .talk.inputs import Input
+    from .talk.reply import Reply
+
+__all__ = ["AsyncChat", "Chat"]
+
+
+class _Chat:
+    """What both kinds of chat share: everything but waiting.
+
+    ``model`` is a `Model` or a string such as ``"openai:gpt-5-mini"``. Everything in `CallOptions`
+    can be given here, for all calls, and to each call, for that one.
+
+    How states are kept: ``compress="gzip"``; ``keyring=`` seals them, bound to the ``owner=`` that
+    every call then takes; ``state_version=1`` writes them as goaitools does; ``limits=`` says what
+    a state may at most be. A state that cannot be used is set aside: the conversation starts
+    afresh, ``reply.rejected`` says why, and ``on_rejected=`` is told. ``convert=True`` carries one
+    of another dialect over instead; ``reply.losses`` says what that cost.
+    """
+
+    def __init__(
+        self,
+        model: str | Model,
+        *,
+        state_version: Literal[1, 2] = 2,
+        compress: Literal["gzip"] | None = None,
+        keyring: Keyring | None = None,
+        limits: Limits | None = None,
+        convert: bool = False,
+        on_rejected: Callable[[Rejected], object] | None = None,
+        **options: Unpack[CallOptions],
+    ) -> None:
+        named, parameters = split_options(options)
+        given = {name: value for name, value in named.items() if value is not None}
+        self.model = models.model(model)
+        self.options = Options(**given, parameters=parameters)
+        self.keeping = Keeping(
+            version=state_version,
+            compress=compress,
+            keyring=keyring,
+            convert=convert,
+            on_rejected=on_rejected,
+            **({} if limits is None else {"limits": limits}),
+        )
+
+    # -- without the model ------------------------------------------------------------------------
+
+    def append(self, state: bytes | None, *messages: Input, owner: str = "") -> State:
+        """Put messages on the record without asking the model. It sees them the next time.
+
+        Stores all that it is given, leading system messages too. While calls are pending, the
+        messages are recorded now and placed after the results.
+        """
+        record = self._load(state, owner)
+        said = messages_of(messages, self.model.dialect)
+        for entry in writing.said(record, said, "append", at_us=clock.now_us()):
+            record = record.apply(entry)
+        return self.keeping.save(record, owner)
+
+    def approve(
+        self, state: bytes, *calls: ToolCall | str, by: str = "", reason: str = "", owner: str = ""
+    ) -> State:
+        """Let calls run that wait for it, all of them if none is named; `resume` then runs them."""
+        return self._decide(state, calls, "approved", by=by, reason=reason, owner=owner)
+
+    def deny(
+        self, state: bytes, *calls: ToolCall | str, by: str = "", reason: str = "", owner: str = ""
+    ) -> State:
+        """Keep calls from running that wait for approval. The model is told so, and ``reason``."""
+        return self._decide(state, calls, "denied", by=by, reason=reason, owner=owner)
+
+    def _decide(
+        self,
+        state: bytes,
+        calls: Sequence[ToolCall | str],
+        verdict: Literal["approved", "denied"],
+        *,
+        by: str,
+        reason: str,
+        owner: str,
+    ) -> State:
+        record = self._load(state, owner)
+        decided = decide(record, self.options.rules, calls, verdict, by=by, reason=reason)
+        return self.keeping.save(decided, owner)
+
+    def settle(
+        self,
+        state: bytes,
+        call: ToolCall | str,
+        result: object = None,
+        *,
+        not_run: bool = False,
+        by: str = "",
+        owner: str = "",
+    ) -> State:
+        """Say what became of a call that may have run: its result, or that it did not run.
+
+        `resume` then goes on; a call that did not run is run.
+        """
+        record = self._load(state, owner)
+        settled = settle(record, self.options.rules, call, result, not_run=not_run, by=by)
+        return self.keeping.save(settled, owner)
+
+    def abandon(self, state: bytes, *, owner: str = "") -> State:
+        """End a turn that is open, without finishing it.
+
+        Its prompt is left out of the conversation where no valid answer followed it. Calls without
+        a result are answered as interrupted. Nothing happens where no turn is open.
+        """
+        record = self._load(state, owner)
+        if record.turn is not None:
+            status: Literal["done", "abandoned"] = (
+                "done" if record.phase == "answered" else "abandoned"
+            )
+            record = record.apply(writing.end(record, status, at_us=clock.now_us()))
+        return self.keeping.save(record, owner)
+
+    def check(self, state: bytes | None, *, owner: str = "") -> Rejected | None:
+        """Say why a state would be set aside; None if it would not."""
+        return self.keeping.check(state, self.model.dialect, owner)
+
+    def load(self, state: bytes | None, *, owner: str = "") -> Record:
+        """Give the record that a state holds: its entries, and what `hansard.views` shows."""
+        return self._load(state, owner)
+
+    def _load(self, state: bytes | None, owner: str) -> Record:
+        return self.keeping.load(state, self.model.dialect, owner).record
+
+    # -- with it ----------------------------------------------------------------------------------
+
+    def _talk(
+        self,
+        state: bytes | None,
+        messages: Sequence[Input],
+        turn_id: str | None,
+        owner: str,
+        given: Mapping[str, Any],
+        *,
+        stream: bool = False,
+    ) -> Talk:
+        options = self.options.but(given)
+        dialect = self.model.dialect
+        return Talk(
+            self.model,
+            options,
+            self.keeping.load(state, dialect, owner),
+            read_inputs(messages, options.system, dialect),
+            save=partial(self.keeping.save, owner=owner),
+            rescue=partial(self.keeping.rescue, owner=owner),
+            turn_id=turn_id,
+            stream=stream,
+        )
+
+    def __repr__(self) -> str:
+        tools = ", ".join(self.options.toolbox)
+        return f"<{type(self).__name__} {self.model!r}{' with ' if tools else ''}{tools}>"
+
+
+class Chat(_Chat):
+    """Conversations with a model, whose states you keep.
+
+    So they begin and go on::
+
+        chat = Chat("openai:gpt-5-mini", tools=[get_weather])
+        reply = chat.send(None, system("You are terse."), user("Hello"))
+        reply = chat.send(reply.state, user("And now?"))
+    """
+
+    __doc__ = f"{__doc__}\n{_Chat.__doc__}"
+
+    def send(
+        self,
+        state: bytes | None,
+        *messages: Input,
+        turn_id: str | None = None,
+        owner: str = "",
+        **options: Unpack[CallOptions],
+    ) -> Reply:
+        """Say something, and give the model's reply once all tools have run.
+
+        ``state`` is that of the reply before; None begins a conversation. A turn that is still
+        open is finished first; where that needs somebody, `PendingCalls` or
+        `ToolIdempotencyError` is raised. The same ``turn_id`` again gives the same reply.
+        """
+        talk = self._talk(state, messages, turn_id, owner, options)
+        return self._driver(talk).run(talk.acts())
+
+    def stream(
+        self,
+        state: bytes | None,
+        *messages: Input,
+        turn_id: str | None = None,
+        owner: str = "",
+        **options: Unpack[CallOptions],
+    ) -> Stream:
+        """`send`, told while it goes on. Without messages it goes on with an open turn."""
+        talk = self._talk(state, messages, turn_id, owner, options, stream=True)
+        return Stream(talk, self._driver(talk))
+
+    def resume(
+        self, state: bytes, *leading: Input, owner: str = "", **options: Unpack[CallOptions]
+    ) -> Reply:
+        """Go on with the turn that is open, from wherever it stopped.
+
+        Where none is, the reply of the last turn is given again. Leading system messages can be
+        given, as to `send`.
+        """
+        talk = self._talk(state, leading, None, owner, options)
+        return talk.last_reply() or self._driver(talk).run(talk.acts())
+
+    def send_tool_results(
+        self,
+        state: bytes,
+        results: Sequence[ToolResult],
+        *messages: Input,
+        owner: str = "",
+        **options: Unpack[CallOptions],
+    ) -> Reply:
+        """Answer the calls in ``reply.tool_calls``, and go on; ``call.answer(…)`` makes a result.
+
+        Raises `Invalid`, and records nothing, where a result is missing, doubled or of no such
+        call. To see it streamed, give the results to `stream`, as messages.
+        """
+        return self.send(state, *_results(results), *messages, owner=owner, **options)
+
+    def _driver(self, talk: Talk) -> BlockingDriver:
+        return BlockingDriver(self.model.blocking(), _commit(talk))
+
+    def close(self) -> None:
+        """Let go of the model's connections."""
+        self.model.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class AsyncChat(_Chat):
+    """`Chat` under asyncio: the methods that call a model are awaited."""
+
+    __doc__ = f"{__doc__}\n{_Chat.__doc__}"
+
+    async def send(
+        self,
+        state: bytes | None,
+        *messages: Input,
+        turn_id: str | None = None,
+        owner: str = "",
+        **options: Unpack[CallOptions],
+    ) -> Reply:
+        """`Chat.send`. A cancellation has the state so far as ``.state``."""
+        talk = self._talk(state, messages, turn_id, owner, options)
+        return await self._driver(talk).run(talk.acts())
+
+    def stream(
+        self,
+        state: bytes | None,
+        *messages: Input,
+        turn_id: str | None = None,
+        owner: str = "",
+        **options: Unpack[CallOptions],
+    ) -> AsyncStream:
+        """`Chat.stream`."""
+        talk = self._talk(state, messages, turn_id, owner, options, stream=True)
+        return AsyncStream(talk, self._driver(talk))
+
+    async def resume(
+        self, state: bytes, *leading: Input, owner: str = "", **options: Unpack[CallOptions]
+    ) -> Reply:
+        """`Chat.resume`."""
+        talk = self._talk(state, leading, None, owner, options)
+        return talk.last_reply() or await self._driver(talk).run(talk.acts())
+
+    async def send_tool_results(
+        self,
+        state: bytes,
+        results: Sequence[ToolResult],
+        *messages: Input,
+        owner: str = "",
+        **options: Unpack[CallOptions],
+    ) -> Reply:
+        """`Chat.send_tool_results`."""
+        return await self.send(state, *_results(results), *messages, owner=owner, **options)
+
+    def _driver(self, talk: Talk) -> AsyncDriver[Reply]:
+        return AsyncDriver(self.model.asyncio(), _commit(talk))
+
+    async def close(self) -> None:
+        """Let go of the model's connections."""
+        await self.model.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+def _commit(talk: Talk) -> Callable[[Commit], object] | None:
+    """What makes entries durable: where the caller gave nothing for that, nothing does."""
+    checkpoint = talk.options.checkpoint
+    if checkpoint is None:
+        return None
+    return lambda commit: checkpoint(talk.rescue(commit.record))
+
+
+def _results(results: Sequence[ToolResult]) -> Sequence[Any]:
+    return results if isinstance(results, list | tuple) else list(results)

@@ -1,0 +1,117 @@
+"""Acts: what a `Drive` asks of a driver, one at a time, and what it gets back.
+
+Whatever carrying out an act raises is thrown into the drive, which records what it must and lets
+it go on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from ..turn.events import TurnEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..dialects.dialect import Request
+    from ..record.entries import Entry
+    from ..record.record import Record
+
+__all__ = [
+    "ACTS",
+    "AWAIT_JOBS",
+    "READ",
+    "STOP_JOBS",
+    "Act",
+    "AwaitJobs",
+    "Call",
+    "Commit",
+    "Ended",
+    "Job",
+    "Left",
+    "Open",
+    "Read",
+    "StartJobs",
+    "StopJobs",
+]
+
+
+class Left(BaseException):
+    """Thrown into a drive whose stream the caller has left before its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """Make these entries durable; ``record`` is what they lead to. Gives nothing."""
+
+    entries: tuple[Entry, ...]
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Send a request. Gives the body of the answer."""
+
+    request: Request
+    timeout_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Send a request whose answer is streamed. Gives nothing."""
+
+    request: Request
+    timeout_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Give the next bytes of the open stream; None at its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A tool to run. ``run`` gives its value; of an async one, something to wait for."""
+
+    number: int
+    run: Callable[[], object]
+    is_async: bool = False
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StartJobs:
+    """Run these, all at once if there are several. Gives nothing."""
+
+    jobs: tuple[Job, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitJobs:
+    """Wait until a job ends. Gives all that have ended by then, as `Ended`."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopJobs:
+    """Stop what can be stopped. Gives an `Ended` for every job that had not been reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What became of a job. One that timed out or was stopped may still be running."""
+
+    number: int
+    how: Literal["returned", "raised", "timed_out", "stopped"]
+    value: object = None
+    error: Exception | None = None
+
+
+Act: TypeAlias = Commit | Call | Open | Read | StartJobs | AwaitJobs | StopJobs | TurnEvent
+
+ACTS: Final = (Commit, Call, Open, Read, StartJobs, AwaitJobs, StopJobs)
+"""The acts that a driver carries out. All else is an event, for whoever listens."""
+
+READ: Final = Read()
+AWAIT_JOBS: Final = AwaitJobs()
+STOP_JOBS: Final = StopJobs()

@@ -1,0 +1,214 @@
+"""Running the tools of a drive, and putting what became of them on the record.
+
+Whatever a tool does, raise, return nothing, return what no dialect can say, is a result that the
+model sees. That a tool which may have had its effect did not end is no result: it is *unknown*,
+unless its policy says that this does no harm.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ..errors import ToolError, Unsayable
+from ..tools import results
+from ..tools.context import ToolContext
+from ..turn import writing
+from ..turn.effects import RunTool
+from ..turn.events import CallFinished, ToolRan
+from .acts import AWAIT_JOBS, STOP_JOBS, Act, Ended, Job, StartJobs
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+    from typing import Literal
+
+    from ..messages import ToolResult
+    from ..record.entries import Outcome
+    from ..tools.tool import Tool
+    from ..turn.effects import AskTool
+    from .drive import Drive
+
+__all__ = ["Toolroom"]
+
+
+@dataclass
+class _Run:
+    """A tool that was started, and where its call stands on the record."""
+
+    effect: RunTool | AskTool
+    tool: Tool
+    answer: int
+    context: ToolContext
+    began_s: float
+    retries: int
+
+
+class Toolroom:
+    """The tools of one drive that have been started and have not ended."""
+
+    def __init__(self, drive: Drive) -> None:
+        self._drive = drive
+        self._began_at = drive.record.length
+        self._runs: dict[int, _Run] = {}
+        self._overdue: dict[int, _Run] = {}
+        self._started = 0
+
+    @property
+    def running(self) -> frozenset[str]:
+        """The keys of the effects that are in flight."""
+        return frozenset([run.effect.key for run in self._runs.values()])
+
+    def work(self, starts: Sequence[RunTool | AskTool]) -> Generator[Act, object, None]:
+        """Start these, wait until something ends, and stage what became of it."""
+        if starts:
+            runs = [self._run(effect) for effect in starts]
+            yield StartJobs(tuple([self._job(run) for run in runs]))
+        ended: list[Ended] = yield AWAIT_JOBS  # type: ignore[assignment]
+        again: list[Job] = []
+        for one in ended:
+            if (run := self._to_retry(one)) is not None:
+                again.append(self._job(run))
+            elif (finished := self._take(one)) is not None and self._drive.plan.stream:
+                yield finished
+        if again:
+            yield StartJobs(tuple(again))
+
+    def stop(self) -> Generator[Act, object, None]:
+        """Stop what is in flight, and stage what is known of it."""
+        if self._runs:
+            stopped: list[Ended] = yield STOP_JOBS  # type: ignore[assignment]
+            for one in stopped:
+                self._take(one)
+
+    # -- starting -------------------------------------------------------------------------------
+
+    def _run(self, effect: RunTool | AskTool) -> _Run:
+        drive = self._drive
+        turn = drive.record.turn
+        answer = turn.round.answer.seq if turn and turn.round else -1
+        tool = drive.plan.rules.tools[effect.call.name]
+        retries = 0 if drive.plan.rules.policy(tool) == "once" else tool.retries
+        began_s = drive.plan.monotonic_s()
+        context = ToolContext(
+            call_id=effect.call.id,
+            tool_name=tool.name,
+            idempotency_key=effect.key,
+            is_resume=answer < self._began_at,
+            session=drive.plan.session,
+            deadline=self._deadline_s(tool, began_s),
+            clock=drive.plan.monotonic_s,
+            sink=drive.plan.log_action,
+        )
+        return _Run(effect, tool, answer, context, began_s, retries)
+
+    def _deadline_s(self, tool: Tool, began_s: float) -> float | None:
+        ends = [self._drive.plan.deadline_s] if self._drive.plan.deadline_s is not None else []
+        if tool.timeout_s is not None:
+            ends.append(began_s + tool.timeout_s)
+        return min(ends) if ends else None
+
+    def _job(self, run: _Run) -> Job:
+        self._started += 1
+        self._runs[self._started] = run
+        deadline_s = run.context.deadline
+        left_s = (
+            None if deadline_s is None else max(0.0, deadline_s - self._drive.plan.monotonic_s())
+        )
+        effect = run.effect
+        if isinstance(effect, RunTool):
+            invocation, context = effect.invocation, run.context
+            return Job(self._started, lambda: invocation.run(context), run.tool.is_async, left_s)
+        decide, call = run.tool.on_unknown, effect.call
+        is_async = inspect.iscoroutinefunction(decide)
+        return Job(self._started, lambda: decide and decide(call), is_async, left_s)
+
+    # -- ending ---------------------------------------------------------------------------------
+
+    def _to_retry(self, ended: Ended) -> _Run | None:
+        run = self._runs.get(ended.number)
+        if run is None or not run.retries or ended.how != "raised":
+            return None
+        if isinstance(ended.error, ToolError):
+            return None  # Said on purpose, to the model.
+        del self._runs[ended.number]
+        run.retries -= 1
+        return run
+
+    def _take(self, ended: Ended) -> CallFinished | None:
+        """Stage what became of a job."""
+        run = self._runs.pop(ended.number, None)
+        if run is None:
+            self._take_late(ended)
+            return None
+        result = self._result(run, ended)
+        status: Literal["ok", "error", "unknown"] = "unknown"
+        finished = None
+        drive = self._drive
+        if result is None:
+            self._overdue[ended.number] = run
+            if drive.plan.rules.policy(run.tool) == "once":
+                drive.stage(
+                    writing.unknown(drive.record, run.effect.call, at_us=drive.plan.now_us())
+                )
+        else:
+            outcome, result = self._outcome(run, result)
+            drive.stage(outcome)
+            status = "error" if result.is_error else "ok"
+            finished = CallFinished(run.effect.call, result)
+        drive.tell(
+            ToolRan(
+                conversation=drive.record.conversation,
+                turn=drive.record.turn_number,
+                name=run.tool.name,
+                call_id=run.effect.call.id,
+                status=status,
+                duration_s=drive.plan.monotonic_s() - run.began_s,
+            )
+        )
+        return finished
+
+    def _take_late(self, ended: Ended) -> None:
+        """Put on the record, for whoever looks there, what came when nobody waited any more."""
+        run = self._overdue.pop(ended.number, None)
+        if run is None or ended.how not in ("returned", "raised"):
+            return
+        result = self._result(run, ended)
+        if result is not None:
+            self._drive.stage(self._outcome(run, result)[0])
+
+    def _result(self, run: _Run, ended: Ended) -> ToolResult | None:
+        """The result of a job that ended; None where nobody can say whether it did."""
+        call = run.effect.call
+        if ended.how == "returned":
+            return results.answer(call, ended.value)
+        if ended.how == "raised":
+            # Whoever decides about an unknown call, and fails, has decided nothing.
+            decided = isinstance(run.effect, RunTool) or isinstance(ended.error, ToolError)
+            error = ended.error or ToolError("it failed")
+            return results.failure(call, error) if decided else None
+        harmless = self._drive.plan.rules.policy(run.tool) in ("reads", "keyed")
+        if ended.how == "timed_out" and harmless:
+            waited_s = self._drive.plan.monotonic_s() - run.began_s
+            words = (
+                f"It did not end within {waited_s:.0f} seconds; whether it still will is not known."
+            )
+            return results.failure(call, ToolError(words))
+        return None
+
+    def _outcome(self, run: _Run, result: ToolResult) -> tuple[Outcome, ToolResult]:
+        """The entry for a result, or for the fact that the dialect has no words for it."""
+        drive = self._drive
+        call = run.effect.call
+        at_us = drive.plan.now_us()
+        try:
+            outcome = writing.outcome(drive.record, call, result, at_us=at_us)
+        except Unsayable as error:
+            result = results.failure(
+                call, ToolError(f"The tool's result cannot be passed on: {error}")
+            )
+            outcome = writing.outcome(drive.record, call, result, at_us=at_us)
+        key = msgspec.structs.replace(outcome.call, answer=run.answer)
+        return msgspec.structs.replace(outcome, call=key), result

@@ -1,0 +1,143 @@
+"""What a caller says in one call: leading system text, messages, results of tools.
+
+Leading system messages are given afresh with each call and are not stored; those after the first
+other message are, in their place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING, TypeAlias
+
+from ..dialects.pairing import match
+from ..errors import Invalid, InvalidMessage
+from ..messages import Draft, Message, ToolResult, system, user
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ..dialects.dialect import Dialect
+    from ..messages import Content, ToolCall
+
+__all__ = ["Input", "Inputs", "is_of", "messages_of", "pair", "read_inputs"]
+
+Input: TypeAlias = "str | Draft | Message | ToolResult"
+"""Text, which is the user's; a draft; a native message; the result of a call."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What is said, sorted. Each message comes with whether it is pinned."""
+
+    system: tuple[Draft, ...] = ()
+    messages: tuple[tuple[Message, bool], ...] = ()
+    results: tuple[ToolResult, ...] = ()
+
+
+def read_inputs(
+    given: Sequence[Input], default: str | Draft | Sequence[Content | Draft], dialect: Dialect
+) -> Inputs:
+    """Sort what a caller gave. ``default`` is the leading system text where it gave none.
+
+    Raises `Unsayable` for what the dialect has no words for, `InvalidMessage` for what is none.
+    """
+    leading = list(takewhile(_is_system, given))
+    others = given[len(leading) :]
+    return Inputs(
+        tuple([_draft(each) for each in leading]) or _system(default),
+        messages_of([each for each in others if not isinstance(each, ToolResult)], dialect),
+        tuple([each for each in others if isinstance(each, ToolResult)]),
+    )
+
+
+def messages_of(given: Iterable[Input], dialect: Dialect) -> tuple[tuple[Message, bool], ...]:
+    """Say messages in a dialect, each with whether it is pinned."""
+    said: list[tuple[Message, bool]] = []
+    for each in given:
+        if isinstance(each, Message):
+            said.append((_own(each, dialect), False))
+        else:
+            draft = _draft(each)
+            said.extend([(message, draft.pin) for message in dialect.say(draft)])
+    return tuple(said)
+
+
+def _is_system(given: object) -> bool:
+    return isinstance(given, Draft | Message) and given.role == "system"
+
+
+def _draft(given: Input) -> Draft:
+    if isinstance(given, Draft):
+        return given
+    if isinstance(given, str):
+        return user(given)
+    if isinstance(given, Message):
+        return Draft(given.role, given.parts)
+    raise InvalidMessage(
+        f"expected messages, found {type(given).__name__}: give them one by one, as "
+        "send(state, user('…'), event('…'))"
+    )
+
+
+def _system(default: str | Draft | Sequence[Content | Draft]) -> tuple[Draft, ...]:
+    parts = [default] if isinstance(default, str | Draft) else default
+    return tuple([each if isinstance(each, Draft) else system(each) for each in parts if each])
+
+
+def _own(message: Message, dialect: Dialect) -> Message:
+    if message.dialect != dialect.name:
+        raise InvalidMessage(
+            f"expected a message of {dialect.name}, found one of {message.dialect}: carry it over "
+            "with hansard.neutral.convert first"
+        )
+    return message
+
+
+# -- results ------------------------------------------------------------------------------------
+
+
+def pair(
+    calls: Sequence[ToolCall], results: Sequence[ToolResult]
+) -> list[tuple[ToolCall, ToolResult]]:
+    """Give each call that waits its result, by position and id, else by whichever it has.
+
+    Raises `Invalid`, which names them all, where a result is missing, doubled or of no such call.
+    """
+    left_calls, left_results = list(calls), list(results)
+    pairs: list[tuple[ToolCall, ToolResult]] = []
+    for result in results:
+        exact = [call for call in left_calls if is_of(result, call)]
+        if exact:
+            pairs.append((exact[0], result))
+            left_calls.remove(exact[0])
+            left_results.remove(result)
+    places = match(left_calls, left_results)
+    for call, place in zip(list(left_calls), places, strict=True):
+        if place is not None:
+            pairs.append((call, left_results[place]))
+            left_calls.remove(call)
+    taken = {place for place in places if place is not None}
+    over = [result for place, result in enumerate(left_results) if place not in taken]
+    if left_calls or over:
+        raise Invalid(_unpaired(left_calls, over, pairs))
+    return sorted(pairs, key=lambda each: each[0].position)
+
+
+def is_of(result: ToolResult, call: ToolCall) -> bool:
+    """Whether a result was made for this very call."""
+    same = call.position == result.position and call.id == result.call_id
+    return same and result.name in ("", call.name)
+
+
+def _unpaired(
+    missing: Sequence[ToolCall],
+    over: Sequence[ToolResult],
+    pairs: Sequence[tuple[ToolCall, ToolResult]],
+) -> str:
+    answered = {call.id for call, _ in pairs}
+    found = [f"no result for {call.name} ({call.id})" for call in missing]
+    for result in over:
+        what = "a second result" if result.call_id in answered else "a result for no pending call"
+        found.append(f"{what}: {result.call_id or result.name!r}")
+    return f"expected one result for each pending call, found {'; '.join(found)}; nothing recorded"

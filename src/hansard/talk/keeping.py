@@ -1,0 +1,118 @@
+"""How a chat keeps its states: how they are spelled, and what becomes of one that is refused."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from .. import clock, neutral
+from ..errors import Unsayable
+from ..record import versions, views
+from ..record.entries import Said
+from ..record.record import Record
+from ..state import DEFAULT_LIMITS, Limits, Loaded, Rejected, State, load, save
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..dialects.dialect import Dialect
+    from ..neutral import Converted
+    from ..sealing import Keyring
+
+__all__ = ["Arrival", "Keeping"]
+
+_LOG = logging.getLogger("hansard")
+
+
+class Arrival(msgspec.Struct, frozen=True):
+    """A conversation that came as a state, and what had to be done for it to go on here."""
+
+    record: Record
+    rejected: Rejected | None = None
+    converted: Converted | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keeping:
+    """How states are read and written. `Chat` says what each means."""
+
+    version: int = versions.CURRENT
+    compress: Literal["gzip"] | None = None
+    keyring: Keyring | None = None
+    limits: Limits = DEFAULT_LIMITS
+    convert: bool = False
+    on_rejected: Callable[[Rejected], object] | None = None
+
+    def load(self, data: bytes | None, dialect: Dialect, owner: str) -> Arrival:
+        """Read a state; one that cannot be used is set aside, and that is told.
+
+        Raises `SealBroken` where a seal does not open.
+        """
+        loaded = self._read(data, dialect, owner)
+        if loaded.rejected is not None:
+            self._tell(loaded.rejected)
+        if loaded.record.dialect.name == dialect.name:
+            return Arrival(loaded.record, loaded.rejected)
+        return _converted(loaded.record, dialect)
+
+    def check(self, data: bytes | None, dialect: Dialect, owner: str) -> Rejected | None:
+        """Say why a state would be refused; None if it would not."""
+        return self._read(data, dialect, owner).rejected
+
+    def _read(self, data: bytes | None, dialect: Dialect, owner: str) -> Loaded:
+        return load(
+            data,
+            dialect,
+            conversation=clock.new_name(),
+            keyring=self.keyring,
+            owner=owner,
+            limits=self.limits,
+            any_dialect=self.convert,
+        )
+
+    def save(self, record: Record, owner: str) -> State:
+        """Spell a record. Raises `Unsayable` where the version has no words for it."""
+        return save(
+            record,
+            version=self.version,
+            compress=self.compress,
+            keyring=self.keyring,
+            owner=owner,
+        )
+
+    def rescue(self, record: Record, owner: str) -> State:
+        """Spell a record for whoever catches an error: in the current version if it must be."""
+        try:
+            return self.save(record, owner)
+        except Unsayable:
+            return save(record, compress=self.compress, keyring=self.keyring, owner=owner)
+
+    def _tell(self, rejected: Rejected) -> None:
+        _LOG.error(
+            "a state was set aside, and its conversation starts afresh: %s (%d bytes)",
+            rejected.reason,
+            len(rejected.blob),
+        )
+        if self.on_rejected is not None:
+            self.on_rejected(rejected)
+
+
+def _converted(record: Record, dialect: Dialect) -> Arrival:
+    """Say a conversation in another dialect; what it cost is told with it."""
+    converted = neutral.convert(views.context(record), dialect)
+    made = Record(record.conversation, dialect)
+    for message in converted.messages:
+        made = made.apply(
+            Said(
+                seq=made.length,
+                turn=0,
+                at_us=0,
+                role=message.role,
+                author="append",
+                raw=msgspec.Raw(message.raw),
+            )
+        )
+    return Arrival(made, converted=converted)

@@ -1,0 +1,195 @@
+"""What a turn came to, as its caller sees it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ..errors import AnswerCut, InvalidAnswer
+from ..messages import Message, Usage
+from ..record.entries import Attempt, Said, TurnEnd
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..messages import Finish, Part, ToolCall
+    from ..neutral import LossReport
+    from ..record.entries import Entry
+    from ..record.record import Record
+    from ..state import Rejected, State
+    from ..tools.context import Action
+    from ..turn.effects import Wait
+    from .keeping import Arrival
+
+__all__ = ["Reply"]
+
+
+class Reply:
+    """The answer that a turn ended with, or the calls that it waits for.
+
+    All but ``actions`` is read from the record, when it is asked for.
+    """
+
+    def __init__(
+        self,
+        record: Record,
+        entries: Callable[[], Sequence[Entry]],
+        *,
+        arrival: Arrival,
+        save: Callable[[Record], State],
+        waits: Wait | None = None,
+        actions: Sequence[Action] = (),
+        decode: Callable[[str], object] | None = None,
+    ) -> None:
+        self.record = record
+        self.actions = tuple(actions)
+        self._read_entries = entries
+        self._arrival = arrival
+        self._save = save
+        self._waits = waits
+        self._decode = decode
+
+    # -- the answer -----------------------------------------------------------------------------
+
+    @cached_property
+    def message(self) -> Message | None:
+        """The answer in the provider's own words; None where there was no message at all."""
+        return Message(self.record.dialect, bytes(self._last.raw)) if self._last else None
+
+    @property
+    def text(self) -> str:
+        """What the model said, without its thoughts."""
+        return self.message.text if self.message else ""
+
+    @property
+    def thought_text(self) -> str:
+        """What the model thought, as far as it can be read."""
+        return self.message.thought_text if self.message else ""
+
+    @property
+    def has_thoughts(self) -> bool:
+        """Whether there is any reasoning, readable or not."""
+        return self.message is not None and self.message.has_thoughts
+
+    @property
+    def thought_signatures(self) -> tuple[str, ...]:
+        """The signatures on the parts of the answer. They go back by themselves."""
+        return self.message.thought_signatures if self.message else ()
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Everything in the answer, in order."""
+        return self.message.parts if self.message else ()
+
+    @property
+    def finish_reason(self) -> Finish | None:
+        """Why the answer ended; ``length`` where it was cut by its limit."""
+        return self._last.finish if self._last else None
+
+    @cached_property
+    def output(self) -> Any:  # noqa: ANN401 - it is of the type that was asked for
+        """The answer as the type that was asked for with ``output=``; None where none was.
+
+        Raises `OutputMismatch`, with the text, where it is not of that type.
+        """
+        return self._decode(self.text) if self._decode and not self._waits else None
+
+    # -- what the turn waits for ------------------------------------------------------------------
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The calls that are the caller's to answer, with `Chat.send_tool_results`."""
+        return self._waits.waiting_for("result") if self._waits else ()
+
+    @property
+    def approvals(self) -> tuple[ToolCall, ...]:
+        """The calls that wait for `Chat.approve` or `Chat.deny`."""
+        return self._waits.waiting_for("approval") if self._waits else ()
+
+    # -- how it went ------------------------------------------------------------------------------
+
+    @cached_property
+    def usages(self) -> tuple[Usage, ...]:
+        """What each call of the model cost, also those whose answers were invalid."""
+        called = [entry for entry in self._entries if isinstance(entry, Attempt | Said)]
+        return tuple([entry.usage for entry in called if entry.usage is not None])
+
+    @cached_property
+    def usage(self) -> Usage:
+        """What the whole turn cost."""
+        return sum(self.usages, Usage())
+
+    @cached_property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the answer, as the codes of `Problem`; empty where it is valid.
+
+        An invalid answer is on the record, and not part of the conversation that goes on.
+        """
+        ends = [entry for entry in self._entries if isinstance(entry, TurnEnd)]
+        return tuple([code for end in ends if end.status == "failed" for code in end.error.split()])
+
+    @property
+    def valid(self) -> bool:
+        """Whether the turn has ended with a valid answer, or waits in good order."""
+        return not self.problems
+
+    def check(self) -> None:
+        """Raise `InvalidAnswer` where the answer is invalid, `AnswerCut` where it was cut."""
+        if self.problems:
+            raise InvalidAnswer(
+                f"expected a valid answer, found these problems: {', '.join(self.problems)}; the "
+                "turn has failed, and its prompt is not part of the conversation that goes on",
+                problems=self.problems,
+            )
+        if self.finish_reason == "length":
+            raise AnswerCut(
+                "expected a whole answer, found one that reached its length limit: allow more "
+                "tokens, or ask the model to go on",
+                text=self.text,
+            )
+
+    # -- the conversation -------------------------------------------------------------------------
+
+    @cached_property
+    def state(self) -> State:
+        """The conversation as opaque bytes, to be given back next time."""
+        return self._save(self.record)
+
+    @property
+    def rejected(self) -> Rejected | None:
+        """The state that could not be used, and why; None where there was none such."""
+        return self._arrival.rejected
+
+    @property
+    def losses(self) -> LossReport:
+        """What could not be said when the state was converted from another dialect."""
+        from ..neutral import LossReport
+
+        converted = self._arrival.converted
+        return converted.report if converted else LossReport()
+
+    def __repr__(self) -> str:
+        if self._waits:
+            waits = ", ".join([f"{call.name} for {what}" for call, what in self._waits.calls])
+            return f"<Reply waiting: {waits}>"
+        shown = self.text if len(self.text) <= _REPR_MAX else f"{self.text[: _REPR_MAX - 1]}…"
+        return f"<Reply {self.finish_reason} {shown!r}>"
+
+    # -- reading it -------------------------------------------------------------------------------
+
+    @cached_property
+    def _entries(self) -> Sequence[Entry]:
+        """The entries of this turn."""
+        return self._read_entries()
+
+    @cached_property
+    def _last(self) -> Said | None:
+        """The last valid answer; the last one, where none is valid."""
+        said = [entry for entry in self._entries if isinstance(entry, Said)]
+        answers = [entry for entry in said if entry.author == "model"]
+        valid = [entry for entry in answers if not entry.problems]
+        found = valid or answers
+        return found[-1] if found else None
+
+
+_REPR_MAX = 60

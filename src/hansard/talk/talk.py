@@ -1,0 +1,297 @@
+"""One call of a chat, from what is said to the reply.
+
+`Talk.acts` is written once, for every driver: it first finishes a turn that is still open, or goes
+on with it if that is what was asked for, then begins a new one.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, field, replace
+from functools import partial
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from .. import clock
+from ..dialects.dialect import Ask
+from ..drivers.drive import Drive, Plan
+from ..errors import Invalid, InvalidTurn, PendingCalls, ToolIdempotencyError, TooManyRounds
+from ..record.turns import closed_turn, entries_of
+from ..tools import outputs
+from ..turn import writing
+from ..turn.effects import Wait
+from ..turn.standing import callers_calls
+from .inputs import is_of, pair
+from .reply import Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+
+    from ..drivers.acts import Act
+    from ..messages import ToolCall
+    from ..models import Model
+    from ..record.entries import Entry
+    from ..record.record import Record
+    from ..state import State
+    from ..tools.context import Action
+    from ..turn.effects import Finish
+    from ..turn.events import Observation
+    from .inputs import Inputs
+    from .keeping import Arrival
+    from .options import Options
+
+__all__ = ["Talk"]
+
+_LOG = logging.getLogger("hansard")
+
+
+@dataclass
+class Talk:
+    """One call. ``save`` must be able to spell any record, also one with an open turn."""
+
+    model: Model
+    options: Options
+    arrival: Arrival
+    inputs: Inputs
+    save: Callable[[Record], State]
+    rescue: Callable[[Record], State]
+    turn_id: str | None = None
+    stream: bool = False
+    actions: list[Action] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Start where the conversation stands."""
+        self._drive: Drive | None = None
+        self._deadline_s: float | None = None
+
+    @property
+    def record(self) -> Record:
+        """What is on the record so far."""
+        return self._drive.record if self._drive else self.arrival.record
+
+    @property
+    def state(self) -> State:
+        """What is on the record so far, for whoever has to go on later."""
+        return self.rescue(self.record)
+
+    def acts(self) -> Generator[Act, object, Reply]:
+        """Say it, and give the reply. Whatever ends this early carries the state so far."""
+        if self.options.timeout_s is not None:
+            self._deadline_s = time.monotonic() + self.options.timeout_s
+        try:
+            return (yield from self._acts())
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            error.state = self.state  # type: ignore[attr-defined]
+            raise
+
+    def last_reply(self) -> Reply | None:
+        """The reply of the turn before, where no turn is open."""
+        record = self.arrival.record
+        if record.turn is not None or self.inputs.messages or self.inputs.results:
+            return None
+        return self._make_reply(record, partial(entries_of, record, record.turn_number))
+
+    def _acts(self) -> Generator[Act, object, Reply]:
+        if self._goes_on():
+            return (yield from self._go_on())
+        if self.turn_id is not None and (known := self._known_turn(self.turn_id)) is not None:
+            return known
+        if self.arrival.record.turn is not None:
+            yield from self._finish_earlier()
+        return (yield from self._begin())
+
+    # -- a turn that is open ----------------------------------------------------------------------
+
+    def _goes_on(self) -> bool:
+        """Whether this is about the turn that is open."""
+        turn = self.arrival.record.turn
+        if turn is None:
+            if self.inputs.results or not self.inputs.messages:
+                self._refuse_to_go_on()
+            return False
+        same = self.turn_id is not None and self.turn_id == turn.begin.turn_id
+        if same:
+            self._check_same(turn.begin.input_digest)
+        return same or bool(self.inputs.results) or not self.inputs.messages
+
+    def _refuse_to_go_on(self) -> None:
+        if self.inputs.results:
+            raise Invalid(
+                "expected results for calls that wait for them, found a conversation in which no "
+                "call does: nothing was recorded"
+            )
+        raise Invalid("expected something to say, found nothing: chat.send(state, user('…'))")
+
+    def _go_on(self) -> Generator[Act, object, Reply]:
+        record = self.arrival.record
+        drive = self._start(record, stream=self.stream)
+        results = self.inputs.results
+        answered = pair(self._answerable(record), results) if results else []
+        turn = record.turn
+        if self.turn_id is None or turn is None or self.turn_id != turn.begin.turn_id:
+            # Before the results: so a dialect can say both in one message.
+            said = writing.said(drive.record, self.inputs.messages, "append", at_us=clock.now_us())
+            drive.stage(*said)
+        for call, result in answered:
+            drive.stage(writing.outcome(drive.record, call, result, at_us=clock.now_us()))
+        return self._reply(drive, (yield from drive.run()))
+
+    def _answerable(self, record: Record) -> Sequence[ToolCall]:
+        """The calls that results are expected for.
+
+        Whoever answers a call that would be run here was handed all calls of its answer.
+        """
+        rules = self.options.rules
+        own = callers_calls(record, rules)
+        if all([any([is_of(result, call) for call in own]) for result in self.inputs.results]):
+            return own
+        return callers_calls(record, msgspec.structs.replace(rules, run_tools=False))
+
+    def _finish_earlier(self) -> Generator[Act, object, None]:
+        """Bring the turn that is open to its end, so that another can begin."""
+        drive = self._start(self.arrival.record, stream=False, earlier=True)
+        ended = yield from drive.run()
+        if isinstance(ended, Wait):
+            _refuse_to_wait(ended)
+
+    # -- a new turn -------------------------------------------------------------------------------
+
+    def _begin(self) -> Generator[Act, object, Reply]:
+        drive = self._start(self.record, stream=self.stream)
+        at_us = clock.now_us()
+        digest = self._digest() if self.turn_id is not None else ""
+        turn_id = clock.new_name() if self.turn_id is None else self.turn_id
+        drive.stage(writing.begin(drive.record, turn_id, at_us=at_us, input_digest=digest))
+        drive.stage(*writing.said(drive.record, self.inputs.messages, "input", at_us=at_us))
+        return self._reply(drive, (yield from drive.run()))
+
+    def _digest(self) -> str:
+        """What tells one input from another."""
+        spelled = b"\n".join([message.raw for message, _ in self.inputs.messages])
+        return blake2b(spelled, digest_size=16).hexdigest()
+
+    def _known_turn(self, turn_id: str) -> Reply | None:
+        """The reply of a turn that is over, if one had this id."""
+        record = self.arrival.record
+        head = closed_turn(record, turn_id)
+        if head is None:
+            return None
+        self._check_same(head.input_digest)
+        return self._make_reply(record, partial(entries_of, record, head.number))
+
+    def _check_same(self, digest: str) -> None:
+        if digest and digest != self._digest():
+            raise InvalidTurn(
+                f"expected the same input as before for turn {self.turn_id!r}, found another: "
+                "give another turn_id to say something else"
+            )
+
+    # -- driving ----------------------------------------------------------------------------------
+
+    def _start(self, record: Record, *, stream: bool, earlier: bool = False) -> Drive:
+        options = self.options
+        if earlier:
+            options = replace(options, tool_choice=None, output=None)
+        plan = Plan(
+            rules=options.rules,
+            ask=partial(self._ask, options, stream),
+            model=self.model.name,
+            now_us=clock.now_us,
+            monotonic_s=time.monotonic,
+            deadline_s=self._deadline_s,
+            stream=stream,
+            tell=self._tell if options.observers else None,
+            log_action=self._log_action,
+        )
+        self._drive = Drive(record, plan)
+        return self._drive
+
+    def _ask(self, options: Options, stream: bool, record: Record) -> Ask:  # noqa: FBT001
+        """The question that a record comes to."""
+        choice = options.tool_choice
+        forced = choice not in (None, "auto", "none")
+        parameters = self.model.parameters
+        if options.parameters:
+            parameters = {**parameters, **options.parameters}
+        return Ask(
+            model=self.model.name,
+            messages=record.context.segments(record.dialect),
+            system=self.inputs.system,
+            tools=options.specs,
+            tool_choice=None if forced and record.turn and record.turn.rounds else choice,
+            output=None if options.output is None else outputs.output_schema(options.output)[0],
+            stream=stream,
+            parameters=parameters,
+        )
+
+    def _tell(self, observation: Observation) -> None:
+        for observer in self.options.observers:
+            _call(observer, observation)
+
+    def _log_action(self, action: Action) -> None:
+        self.actions.append(action)
+        if self.options.on_action is not None:
+            _call(self.options.on_action, action)
+
+    # -- the end ----------------------------------------------------------------------------------
+
+    def _reply(self, drive: Drive, ended: Wait | Finish) -> Reply:
+        record = drive.record
+        waits = ended if isinstance(ended, Wait) else None
+        if waits is not None and waits.waiting_for("settlement"):
+            _refuse_to_wait(waits)
+        reply = self._make_reply(record, partial(entries_of, record, record.turn_number), waits)
+        if "too_many_rounds" in reply.problems:
+            raise TooManyRounds(
+                f"expected an answer within {self.options.max_rounds} rounds of calls, found one "
+                "call more: the turn has failed; raise max_rounds= if the work needs more"
+            )
+        if self.options.strict:
+            reply.check()
+        return reply
+
+    def _make_reply(
+        self, record: Record, entries: Callable[[], Sequence[Entry]], waits: Wait | None = None
+    ) -> Reply:
+        output = self.options.output
+        return Reply(
+            record,
+            entries,
+            arrival=self.arrival,
+            save=self.save,
+            waits=waits,
+            actions=self.actions,
+            decode=None if output is None else partial(outputs.decode, output),
+        )
+
+
+def _refuse_to_wait(waits: Wait) -> None:
+    """Raise for calls without which the conversation cannot go on."""
+    doubtful = waits.waiting_for("settlement")
+    if doubtful:
+        names = ", ".join([f"{call.name} ({call.id})" for call in doubtful])
+        raise ToolIdempotencyError(
+            f"expected to know whether {names} ran, found that it was started and nobody can say: "
+            "find out, then settle(…, result) or settle(…, not_run=True)",
+            calls=doubtful,
+        )
+    calls = [call for call, _ in waits.calls]
+    names = ", ".join([f"{call.name} ({call.id}) waits for {what}" for call, what in waits.calls])
+    raise PendingCalls(
+        f"expected a turn that can go on, found calls that must be answered first: {names}; use "
+        "send_tool_results, approve or deny, or abandon the turn",
+        calls=calls,
+    )
+
+
+def _call(listener: Callable[..., object], said: object) -> None:
+    """Tell a listener. What it raises is logged, and changes nothing."""
+    try:
+        listener(said)
+    except Exception:  # noqa: BLE001 - a listener's failure is not the conversation's
+        _LOG.exception("a listener failed: %r", listener)
