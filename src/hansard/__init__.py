@@ -58,7 +58,10 @@ from .state import Limits, Loaded, Rejected, State, load, save
 
 if TYPE_CHECKING:
     from .chat import AsyncChat, Chat
-    from .models import Model, anthropic, gemini, local, model, openai, openai_responses
+    from .models.local import local
+    from .models.model import Model
+    from .models.providers import anthropic, gemini, openai, openai_responses
+    from .models.spec import model
     from .talk.reply import Reply
     from .talk.streams import AsyncStream, Stream
     from .tools.context import Action, ToolContext

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Answering", "Heard", "HttpServer", "Said", "serving"]
 
-WAIT_S = 30.0
+WAIT_S = 3.0
 """How long to wait for what happens at once unless something is broken."""
 
 _TRICKLE_S = 0.005

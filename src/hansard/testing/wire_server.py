@@ -85,10 +85,7 @@ class WireServer:
 
         The files are ``request_1.json``, ``answer_1.json`` and so on.
         """
-        requests, answers = [
-            [members(rawjson.value(file.read_bytes())) for file in sorted(folder.glob(f"{kind}_*"))]
-            for kind in ("request", "answer")
-        ]
+        requests, answers = _bodies(folder, "request"), _bodies(folder, "answer")
         return cls(wire_format, *answers, expecting=requests, strict=strict)
 
     @property
@@ -140,7 +137,8 @@ class WireServer:
 
     def _answer(self, request: WireRequest) -> Reply:
         given = self._answers[min(self._answered, len(self._answers) - 1)]
-        repeats = given.repeats if isinstance(given, Play) else callable(given)
+        alone = len(self._answers) == 1
+        repeats = given.repeats if isinstance(given, Play) else alone and callable(given)
         if self._answered >= len(self._answers) and not repeats:
             raise ScriptEnded(
                 f"expected no more requests than answers, of which there are {len(self._answers)}; "
@@ -155,6 +153,13 @@ class WireServer:
 
 
 # -- what is expected -------------------------------------------------------------------------
+
+
+def _bodies(folder: Path, kind: str) -> list[JSONObject]:
+    files = sorted(folder.glob(f"{kind}_*.json"), key=lambda file: (len(file.name), file.name))
+    if not files:
+        raise Invalid(f"expected files such as {kind}_1.json in {folder}, found none")
+    return [members(rawjson.value(file.read_bytes())) for file in files]
 
 
 def _bare(body: JSON, request: WireRequest) -> JSON:

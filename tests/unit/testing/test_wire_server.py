@@ -17,6 +17,8 @@ from hansard.testing.wire_rules import RULEBOOKS
 from hansard.testing.wire_server import WireServer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hansard import Reply
     from hansard.testing.script import Play
     from hansard.testing.wire_rules.rule import WireRequest
@@ -191,6 +193,42 @@ def test_what_a_function_raises_is_raised_where_the_test_sees_it() -> None:
         pytest.raises(ProviderError),
     ):
         ask(server)
+
+
+def keep(folder: Path, *names: str) -> None:
+    """Keep a conversation in which the user says each name, and hears it twice."""
+    messages: list[Any] = []
+    for number, name in enumerate(names, 1):
+        messages.append({"role": "user", "content": name})
+        answer = {"role": "assistant", "content": name * 2}
+        body = {"model": "test-1", "messages": messages}
+        (folder / f"request_{number}.json").write_text(json.dumps(body))
+        (folder / f"answer_{number}.json").write_text(
+            json.dumps({"choices": [{"message": answer}]})
+        )
+        messages.append(answer)
+
+
+def test_a_conversation_that_is_kept_in_files_is_played_in_their_order(tmp_path: Path) -> None:
+    keep(tmp_path, *"abcdefghijk")
+    state: bytes | None = None
+    with WireServer.replay("openai", tmp_path) as server, chat(server) as talking:
+        for name in "abcdefghijk":
+            reply = talking.send(state, user(name))
+            assert reply.text == name * 2
+            state = reply.state
+
+
+def test_what_differs_from_the_files_is_named_with_its_place(tmp_path: Path) -> None:
+    keep(tmp_path, "a")
+    refused = pytest.raises(ProviderError, match=r'messages\[0\].content: expected "a", found "b"')
+    with WireServer.replay("openai", tmp_path) as server, chat(server) as talking, refused:
+        talking.send(None, user("b"))
+
+
+def test_a_folder_without_a_conversation_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Invalid, match=r"request_1\.json"):
+        WireServer.replay("openai", tmp_path)
 
 
 def test_a_format_that_nobody_speaks_is_refused_with_those_that_there_are() -> None:

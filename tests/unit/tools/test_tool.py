@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import functools
 import inspect
 from typing import TYPE_CHECKING, Any
@@ -384,3 +385,11 @@ def test_a_schema_that_does_not_go_with_its_function_is_refused(
     with pytest.raises(Invalid) as caught:
         Tool("weather", "", parameters, function)
     assert said in str(caught.value)
+
+
+def test_a_tool_can_be_made_anew_with_another_option() -> None:
+    patient = dataclasses.replace(get_weather, timeout_s=30)
+
+    assert patient.timeout_s == 30
+    assert get_weather.timeout_s is None
+    assert run(patient, '{"city":"Tokyo"}') == {"city": "Tokyo", "days": 3}
