@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
 import pytest
@@ -10,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hansard
-from hansard.dialects.pairing import cut_points, repair
-from hansard.messages import ToolCall, assistant, user
+from hansard.dialects.pairing import answers, cut_points, repair
+from hansard.messages import ToolCall, ToolResult, assistant, user
 from tests.support.conversations import DIALECTS, add_odd, wire_messages
 
 if TYPE_CHECKING:
@@ -61,25 +60,42 @@ def is_answer(dialect: Dialect, raw: bytes) -> bool:
     return hansard.Message(dialect, raw).role == "assistant"
 
 
-def exchanges(dialect: Dialect, messages: Sequence[bytes]) -> list[tuple[int, Counter[str]]]:
-    """For each stretch from calls to the next answer: how many results are missing, by id.
+def exchanges(
+    dialect: Dialect, messages: Sequence[bytes]
+) -> list[tuple[list[ToolCall], list[ToolResult]]]:
+    """For each stretch from one answer to the next: what is called and what is answered in it.
 
-    Where there are too many it is less than nothing. Where messages merge, what the model says in
-    a row is one answer.
+    Where messages merge, what the model says in a row is one answer.
     """
-    open_calls: Counter[str] = Counter()
-    ended = []
+    stretches: list[tuple[list[ToolCall], list[ToolResult]]] = [([], [])]
     last_was_answer = False
-    for at, raw in enumerate(messages):
+    for raw in messages:
         message = hansard.Message(dialect, raw)
         answer = is_answer(dialect, raw)
         if answer and not (dialect.merges and last_was_answer):
-            ended.append((at, open_calls))
-            open_calls = Counter()
-        open_calls.update([call.id for call in message.tool_calls])
-        open_calls.subtract([result.call_id for result in message.tool_results])
+            stretches.append(([], []))
+        calls, results = stretches[-1]
+        calls += message.tool_calls
+        results += message.tool_results
         last_was_answer = answer
-    return [*ended, (len(messages), open_calls)]
+    return stretches
+
+
+def pairs(calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> int:
+    """How many calls can have a result of their own: by id, or by name where one has no id."""
+    taken: dict[int, int] = {}
+
+    def seat(at: int, seen: set[int]) -> bool:
+        for place, result in enumerate(results):
+            if place in seen or not answers(result, calls[at]):
+                continue
+            seen.add(place)
+            if place not in taken or seat(taken[place], seen):
+                taken[place] = at
+                return True
+        return False
+
+    return sum([seat(at, set()) for at in range(len(calls))])
 
 
 @each_dialect
@@ -88,8 +104,8 @@ def test_after_repair_every_call_has_one_result_and_every_result_its_call(
 ) -> None:
     @given(histories(dialect))
     def mended(messages: list[bytes]) -> None:
-        for at, left in exchanges(dialect, repair(dialect, messages).messages):
-            assert not any(left.values()), f"{left} before message {at}"
+        for calls, results in exchanges(dialect, repair(dialect, messages).messages):
+            assert pairs(calls, results) == len(calls) == len(results)
 
     mended()
 

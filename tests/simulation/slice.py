@@ -154,6 +154,9 @@ class SQLiteStore:
             raise
         self.connection.execute("COMMIT")
 
+    def close(self) -> None:
+        self.connection.close()
+
     def _check(self, expecting: int) -> None:
         (count,) = self.connection.execute("SELECT count(*) FROM entry").fetchone()
         if count != expecting:

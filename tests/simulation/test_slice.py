@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -98,19 +99,19 @@ def test_several_crashes_in_a_row_end_in_the_same_context() -> None:
 
 @pytest.mark.parametrize("seed", [1, 5])
 def test_on_sqlite_it_is_the_same(seed: int, tmp_path: Path) -> None:
-    calm = world(seed, SQLiteStore(":memory:"))
+    calm = world(seed, MemoryStore())
     driver = Driver(calm)
     turns(driver)
     expected = context_bytes(driver.load())
     for steps in range(0, driver.taken, 3):
         path = str(tmp_path / f"{steps}.db")
-        living = world(seed, SQLiteStore(path))
-        try:
-            turns(Driver(living, steps))
-        except Crash:
-            living.store = SQLiteStore(path)
-        turns(Driver(living))
-        assert context_bytes(Driver(living).load()) == expected, f"seed {seed}, crash at {steps}"
+        with closing(SQLiteStore(path)) as store:
+            living = world(seed, store)
+            with suppress(Crash):
+                turns(Driver(living, steps))
+        with closing(SQLiteStore(path)) as living.store:
+            turns(Driver(living))
+            assert context_bytes(Driver(living).load()) == expected, f"seed {seed}, crash {steps}"
 
 
 def test_an_open_turn_survives_in_a_blob_at_every_point() -> None:
@@ -144,11 +145,16 @@ def test_every_request_begins_with_the_one_before() -> None:
         assert after.startswith(before.removesuffix(b"]}"))
 
 
+def refuse_the_stale(store: Store) -> None:
+    living = world(1, store)
+    stale = Driver(living).load()
+    Driver(living).send(user("first"), "t1")
+    entries = living.store.read()[:1]
+    with pytest.raises(Conflict):
+        Driver(living).append(stale, entries)
+
+
 def test_who_appends_on_top_of_what_it_has_not_seen_is_refused(tmp_path: Path) -> None:
-    for store in (MemoryStore(), SQLiteStore(str(tmp_path / "chat.db"))):
-        living = world(1, store)
-        stale = Driver(living).load()
-        Driver(living).send(user("first"), "t1")
-        entries = living.store.read()[:1]
-        with pytest.raises(Conflict):
-            Driver(living).append(stale, entries)
+    refuse_the_stale(MemoryStore())
+    with closing(SQLiteStore(str(tmp_path / "chat.db"))) as store:
+        refuse_the_stale(store)

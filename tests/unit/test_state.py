@@ -106,7 +106,7 @@ REFUSED: dict[str, list[bytes]] = {
         forged(rest=b'"count":-1,"next":0,"heads":[]'),
         forged(rest=b'"count":0,"next":0,"heads":[],"turn":"\\ud800"'),
         forged(rest=b'"count":0,"next":0,"heads":[],,'),
-        forged(rest=b'"count":0,"next":0,"heads":' + b"[" * 5000 + b"]" * 5000),
+        forged(rest=b'"count":0,"next":0,"heads":' + b"[" * 100_000 + b"]" * 100_000),
     ],
     "checksum": [
         PLAIN.replace(b"Hello", b"Hallo"),

@@ -131,7 +131,7 @@ def test_a_compaction_costs_what_is_left_and_not_what_it_replaces(pinned: bool, 
         works.append(count(compacted))
     short, *longer = works
     for work in longer:
-        assert work.steps < 2 * short.steps  # A jump doubles: there are few of them.
+        assert work.steps < 3 * short.steps  # A jump doubles: there are few of them.
         assert work.memory <= 2 * short.memory + 1_000
 
 
