@@ -35,6 +35,7 @@ from hansard.record.entries import (
 from hansard.record.record import Record
 from hansard.sealing import Keyring
 from tests.conftest import scale
+from tests.property.strategies import ANY_TEXT
 from tests.support.conversations import (
     DIALECTS,
     add_odd,
@@ -190,7 +191,8 @@ class Play:
 
     def outcome(self, step: Step) -> None:
         key, fate = self.key(step), FATES[step.number % len(FATES)]
-        call = ToolCall(key.id, f"f{key.id}", "{}", key.position)
+        name = key.id if step.number % 9 else f"{key.id}x"  # Another call's result.
+        call = ToolCall(name, f"f{name}", "{}", key.position)
         raw = self.dialect.result(call, call.answer(f"did {self.record.length}"))
         fragment = msgspec.Raw(b"null" if fate == "unknown" else raw)
         self.put(Outcome(**self.head(), call=key, status=fate, raw=fragment))
@@ -276,8 +278,9 @@ class Play:
         self.put(Rewind(**self.head(), to=to))
 
     def mark(self, step: Step) -> None:
-        gap = step.number % 4 == 0
-        self.put(Mark(seq=self.record.length + gap, turn=self.record.turn_number, name=step.text))
+        gap, ahead = step.number % 4 == 0, step.number % 5 == 0
+        turn = self.record.turn_number + ahead
+        self.put(Mark(seq=self.record.length + gap, turn=turn, name=step.text))
 
     def slice(self, step: Step) -> None:
         item = msgspec.Raw(b'{"done":1.50,"half":"\\ud83d"}')
@@ -397,5 +400,32 @@ def test_a_record_says_what_a_plain_model_says(dialect: Dialect) -> None:
             do(step)
             game.check(step)
         game.check_earlier()
+
+    play()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+def test_what_a_dialect_makes_of_a_result_is_taken_whatever_the_call_is(dialect: Dialect) -> None:
+    """A call whose results are all refused would never end."""
+    names = st.one_of(st.sampled_from(["", "a", "function_call"]), ANY_TEXT)
+    said = st.builds(ToolCall, names, names, st.just("{}"))
+
+    @settings(max_examples=scale(40, 2000))
+    @given(st.lists(said, min_size=1, max_size=3), ANY_TEXT)
+    def play(parts: list[ToolCall], text: str) -> None:
+        raw = dialect.compose(assistant(*parts)).messages[0]
+        record = Record("c0", dialect).apply(TurnBegin(seq=0, turn=1, turn_id="t"))
+        answer = Said(seq=1, turn=1, role="assistant", author="model", raw=msgspec.Raw(raw))
+        record = record.apply(answer)
+        for call in record.pending:
+            key = CallKey(1, call.position, call.id)
+            result = msgspec.Raw(dialect.result(call, call.answer(text)))
+            record = record.apply(
+                Outcome(seq=record.length, turn=1, call=key, status="ok", raw=result)
+            )
+        assert record.phase == "asking"
+        assert record.context.tidy
+        mended = repair(dialect, [line.raw for line in record.context.lines()])
+        assert mended.repairs == ()
 
     play()

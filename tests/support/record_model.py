@@ -189,7 +189,7 @@ class Model:
     # -- what follows from an entry -------------------------------------------------------------
 
     def apply(self, entry: Entry) -> Model:
-        if entry.seq != self.length:
+        if (entry.seq, entry.turn) != (self.length, self.turn + isinstance(entry, TurnBegin)):
             raise Illegal
         standings = (*self.standings, self.now if self.phase == "idle" else None)
         method = getattr(self, f"_{type(entry).__name__.lower()}")
@@ -202,8 +202,6 @@ class Model:
 
     def _turnbegin(self, entry: TurnBegin) -> Model:
         self._only("idle")
-        if entry.turn != self.turn + 1:
-            raise Illegal
         return replace(
             self,
             phase="asking",
@@ -296,11 +294,18 @@ class Model:
             return self
         if entry.status == "unknown":
             return replace(self, round=replace(round_, unknown=round_.unknown | {key.position}))
+        if self._answered(bytes(entry.raw)) != [key.id]:
+            raise Illegal
         results = (*round_.results, (key.position, bytes(entry.raw)))
         changed = replace(
             self, round=replace(round_, results=results, unknown=round_.unknown - {key.position})
         )
         return changed if changed.round and changed.round.pending else changed.closed(entry.seq)
+
+    def _answered(self, fragment: bytes) -> list[str]:
+        """The ids of the calls that a fragment has results of."""
+        framed = self.dialect.frame((fragment,))
+        return [each.call_id for raw in framed for each in self.dialect.split_results(raw)[0]]
 
     def closed(self, seq: int) -> Model:
         return replace(

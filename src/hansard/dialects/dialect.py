@@ -184,7 +184,10 @@ class Dialect(ABC):
     """Whether messages of one role that follow each other count as one, as items always do."""
 
     call_marks: ClassVar[tuple[bytes, ...]] = (b"",)
-    """Bytes of which at least one is in every message that has calls or results."""
+    """Bytes of which at least one is in every message that has calls or results.
+
+    These marks and the next are of messages in which no letter of them is spelled as an escape.
+    """
 
     cut_marks: ClassVar[tuple[bytes, ...]] = (b"",)
     """Bytes of which at least one is in every message that `project` changes."""

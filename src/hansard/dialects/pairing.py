@@ -275,16 +275,33 @@ def match(
 ) -> list[int | None]:
     """Find for each call the index of its result. No result is given to two calls.
 
-    Calls with an id choose first, since fewer results will do for them; and each takes one with
-    its own id before any other that ``fits``.
+    Calls with an id choose first, since fewer results will do for them. Of what ``fits``, those
+    whose id and name are a call's own are given before those of its id alone, and these before
+    any other, so that names tell results apart where ids repeat.
     """
-    left = list(range(len(results)))
+    left = dict(enumerate(results))
     found: dict[int, int] = {}
-    for at in sorted(range(len(calls)), key=lambda at: not calls[at].id):
-        call = calls[at]
-        for index in sorted(left, key=lambda index: results[index].call_id != call.id):
-            if fits(results[index], call):
-                found[at] = index
-                left.remove(index)
-                break
+    for has_id in (True, False):
+        asking = [at for at, call in enumerate(calls) if bool(call.id) is has_id]
+        for is_near in (_has_id_and_name, _has_id, _is_any):
+            for at in asking:
+                if at in found:
+                    continue
+                for index, result in left.items():
+                    if is_near(result, calls[at]) and fits(result, calls[at]):
+                        found[at] = index
+                        del left[index]
+                        break
     return [found.get(at) for at in range(len(calls))]
+
+
+def _is_any(_result: Result, _call: ToolCall) -> bool:
+    return True
+
+
+def _has_id(result: Result, call: ToolCall) -> bool:
+    return result.call_id == call.id
+
+
+def _has_id_and_name(result: Result, call: ToolCall) -> bool:
+    return result.call_id == call.id and result.name == call.name

@@ -31,7 +31,8 @@ class StreamReader(ABC):
 
     Feed it the bytes of the body, cut anywhere, then `close` it: also early, for what came so
     far. How the bytes were cut never changes the answer. Broken events become problems of the
-    answer, never exceptions.
+    answer, never exceptions. ``last_events`` are those that only `close` could tell: of what had
+    no blank line after it.
     """
 
     def __init__(self) -> None:
@@ -39,6 +40,7 @@ class StreamReader(ABC):
         self._problems: list[Problem] = []
         self._done = False
         self._answered: Answer | None = None
+        self.last_events: tuple[StreamEvent, ...] = ()
 
     def feed(self, chunk: bytes) -> list[StreamEvent]:
         """Take the next bytes of the body; give the events that they complete."""
@@ -51,8 +53,10 @@ class StreamReader(ABC):
     def close(self) -> Answer:
         """Give the answer, as far as it came. Twice is harmless."""
         if self._answered is None:
+            events: list[StreamEvent] = []
             for data in (*self._lines.close(), self._lines.bare):
-                self._take_last(data)
+                self._take_last(data, events)
+            self.last_events = tuple(events)
             if not self._done:
                 self._problem("cut", "the stream ended before the provider said it was done")
             self._answered = self._answer()
@@ -86,14 +90,14 @@ class StreamReader(ABC):
         except DecodeError as error:
             self._problem("malformed_event", str(error))
 
-    def _take_last(self, data: bytes) -> None:
+    def _take_last(self, data: bytes, events: list[StreamEvent]) -> None:
         """Take what had no blank line after it, unless it was cut off in the middle."""
         try:
             if data != b"[DONE]":
                 rawjson.compact(data)
         except DecodeError:
             return
-        self._take_safely(data, [])
+        self._take_safely(data, events)
 
 
 _SURROGATE_FIRST, _SURROGATE_LAST = "\ud800", "\udfff"

@@ -55,12 +55,14 @@ class Converted(msgspec.Struct, frozen=True):
     """A conversation in the words of another dialect, and what it cost.
 
     ``repairs`` are the calls that nobody had answered and that are now answered as interrupted;
-    ``message`` there is the index of the message that made the call.
+    ``message`` there is the index of the message that made the call. ``sources`` has for each
+    message the index of the one that it stems from; of the last, where it stems from several.
     """
 
     messages: tuple[Message, ...]
     report: LossReport = LossReport()
     repairs: tuple[Repair, ...] = ()
+    sources: tuple[int, ...] = ()
 
 
 def convert(messages: Sequence[Source], to: Dialect, *, pending: bool = False) -> Converted:
@@ -74,15 +76,21 @@ def convert(messages: Sequence[Source], to: Dialect, *, pending: bool = False) -
     """
     carrier = _Carrier(to, [source for source in messages if _is_own(source, to)])
     at = 0
-    for own, group in groupby(messages, lambda source: _is_own(source, to)):
+    for is_own, group in groupby(messages, lambda source: _is_own(source, to)):
         stretch = list(group)
-        if own:
-            carrier.said += [source for source in stretch if isinstance(source, Message)]
+        if is_own:
+            own = enumerate(stretch, at)
+            carrier.said += [(index, one) for index, one in own if isinstance(one, Message)]
         else:
             carrier.carry(at, stretch, pending=pending and at + len(stretch) == len(messages))
         at += len(stretch)
     losses = sorted(carrier.losses, key=lambda loss: loss.message)
-    return Converted(tuple(carrier.said), LossReport(losses), tuple(carrier.repairs))
+    return Converted(
+        tuple([message for _, message in carrier.said]),
+        LossReport(losses),
+        tuple(carrier.repairs),
+        tuple([index for index, _ in carrier.said]),
+    )
 
 
 def _is_own(source: Source, to: Dialect) -> bool:
@@ -98,10 +106,13 @@ class _Answered(msgspec.Struct, frozen=True):
 
 
 class _Carrier:
-    """Carries exchanges over, one after the other."""
+    """Carries exchanges over, one after the other.
+
+    What is said comes with the index of the message that it stems from.
+    """
 
     def __init__(self, to: Dialect, own: Iterable[Source]) -> None:
-        self.said: list[Message] = []
+        self.said: list[tuple[int, Message]] = []
         self.losses: list[Loss] = []
         self.repairs: list[Repair] = []
         self._to = to
@@ -118,7 +129,7 @@ class _Carrier:
         begins = not self.said
         self._carry_exchanges(exchanges(heard), pending=pending)
         if begins and self._to.user_first and self._begins_with_answer():
-            self.said[:0] = self._messages([self._to.opening()])
+            self.said[:0] = [(start, each) for each in self._messages([self._to.opening()])]
 
     def _leave_unknown(self, index: int, message: Message) -> None:
         """List the fields that no part covers, but for those that say nothing."""
@@ -127,7 +138,7 @@ class _Carrier:
                 self.losses.append(Loss(index, path, f"only {message.dialect} knows this field"))
 
     def _begins_with_answer(self) -> bool:
-        return bool(self.said) and self.said[0].role == "assistant"
+        return bool(self.said) and self.said[0][1].role == "assistant"
 
     # -- an exchange ----------------------------------------------------------------------------
 
@@ -137,7 +148,7 @@ class _Carrier:
         for at, exchange in enumerate(found):
             last = at == len(found) - 1
             whole = replace(exchange, answer=(*held, *exchange.answer))
-            words = [raw for said in exchange.after for raw in self._words(said)]
+            words = [(said.index, raw) for said in exchange.after for raw in self._words(said)]
             if words or whole.calls or last:
                 self._carry_exchange(whole, words, pending=pending and last)
                 held = ()
@@ -145,7 +156,9 @@ class _Carrier:
                 self._pair(whole)
                 held = whole.answer
 
-    def _carry_exchange(self, exchange: Exchange, words: Sequence[bytes], *, pending: bool) -> None:
+    def _carry_exchange(
+        self, exchange: Exchange, words: Sequence[tuple[int, bytes]], *, pending: bool
+    ) -> None:
         answered = self._pair(exchange)
         answer = self._answer(exchange, answered)
         calls = {call.id: call for message in answer for call in message.tool_calls}
@@ -158,8 +171,12 @@ class _Carrier:
                 fragments.append(self._result(call, *each.result))
             elif not pending:
                 fragments.append(self._interrupted(each.index, call))
-        self.said += answer
-        self.said += self._messages(self._to.frame(fragments, words))
+        index = max([said.index for said in exchange.answer], default=0)
+        self.said += [(index, message) for message in answer]
+        index = max([at for at, _ in exchange.results], default=index)
+        framed = self._to.frame(fragments, [raw for _, raw in words])
+        indexes = _framed_indexes(framed, words, index)
+        self.said += zip(indexes, self._messages(framed), strict=True)
 
     def _pair(self, exchange: Exchange) -> list[_Answered]:
         """Give every call its result and an id of its own; list the results of no call."""
@@ -286,6 +303,22 @@ class _Carrier:
     def _lose_result(self, answered: _Answered, reason: str) -> None:
         if answered.result is not None:
             self._lose(*answered.result, reason)
+
+
+def _framed_indexes(
+    framed: Sequence[bytes], words: Sequence[tuple[int, bytes]], results: int
+) -> list[int]:
+    """Say where framed messages stem from.
+
+    Words that stand by themselves after the results stem from where they were said.
+    """
+    indexes = [results] * len(framed)
+    for at in range(1, min(len(framed), len(words)) + 1):
+        index, raw = words[-at]
+        if framed[-at] != raw:
+            break
+        indexes[-at] = index
+    return indexes
 
 
 _PUBLIC = ("https:", "http:", "data:")

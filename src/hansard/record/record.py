@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..errors import InvalidTransition
+from .. import rawjson
+from ..errors import DecodeError, InvalidTransition
 from ..messages import Message, ToolCall
 from .compacting import compacted, covers
 from .context import Context, Line, Root, has_calls
@@ -220,14 +221,15 @@ class Record:
 
     def _step(self, entry: Entry) -> tuple[Step, Round | None]:
         """Say which step an entry is here, and of an answer with calls, its round."""
+        number = self.turn_number + isinstance(entry, TurnBegin)
+        if entry.turn != number:
+            raise InvalidTransition(f"expected turn {number}, found {entry.turn}")
         if isinstance(entry, Said):
             return self._step_said(entry)
         if isinstance(entry, Outcome):
             return self._step_outcome(entry), None
         if isinstance(entry, Intent | Decision) and self._call(entry.call) not in self.pending:
             raise InvalidTransition(f"expected a pending call, found {_name(entry.call)}")
-        if isinstance(entry, TurnBegin) and entry.turn != self.turn_number + 1:
-            raise InvalidTransition(f"expected turn {self.turn_number + 1}, found {entry.turn}")
         if isinstance(entry, TurnEnd) and (self.phase == "answered") != (entry.status == "done"):
             raise InvalidTransition(f"a turn that is {self.phase} cannot end as {entry.status}")
         if isinstance(entry, Compaction) and not 0 <= entry.first <= entry.last < entry.seq:
@@ -256,8 +258,11 @@ class Record:
             raise InvalidTransition(f"expected a call that was made, found {_name(entry.call)}")
         if call is None or round_ is None or _settled(round_.outcome(call)):
             return "late_outcome"
-        last = entry.status != "unknown" and self.pending == (call,)
-        return "last_outcome" if last else "outcome"
+        if entry.status == "unknown":
+            return "outcome"
+        if not _answers(self.dialect, call, bytes(entry.raw)):
+            raise InvalidTransition(f"expected one result of {_name(entry.call)}, found another")
+        return "last_outcome" if self.pending == (call,) else "outcome"
 
     def _call(self, key: CallKey) -> ToolCall | None:
         """The call of the open round that a key names."""
@@ -357,15 +362,17 @@ class Record:
             self._frame(entry)
 
     def _frame(self, entry: Entry) -> None:
-        """Close the round: its results, and what was said meanwhile, go into the context."""
+        """Close the round: its results, and what was said meanwhile, go into the context.
+
+        Each result was judged when it came, so that the calls are known to be answered.
+        """
         turn = self._open
         if turn.round is None:
             return
         lines = turn.round.waiting.added()
         waiting = [line.raw for line in lines]
         framed = self.dialect.frame(_fragments(turn.round, self.dialect), waiting)
-        tidy = self.dialect.paired(turn.round.calls, framed)
-        tidy = tidy and not any([has_calls(self.dialect, raw) for raw in waiting])
+        tidy = not any([has_calls(self.dialect, raw) for raw in waiting])
         for raw, pin in zip(framed, _pins(framed, lines), strict=True):
             self.context = self.context.add(self._line(entry, raw, pin=pin), tidy=tidy)
         self._change(round=None)
@@ -424,7 +431,16 @@ _STEPS: dict[type[Entry], Step] = {
 
 
 def _calls_of(dialect: Dialect, entry: Said) -> tuple[ToolCall, ...]:
-    return Message(dialect, bytes(entry.raw)).tool_calls
+    raw = bytes(entry.raw)
+    return Message(dialect, raw).tool_calls if dialect.may_have_calls(raw) else ()
+
+
+def _answers(dialect: Dialect, call: ToolCall, raw: bytes) -> bool:
+    """Whether a fragment is one result of a call, and nothing else."""
+    try:
+        return dialect.paired((call,), dialect.frame((rawjson.compact(raw),)))
+    except DecodeError:
+        return False
 
 
 def _settled(outcome: Outcome | None) -> bool:

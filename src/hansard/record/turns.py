@@ -18,12 +18,16 @@ __all__ = ["TurnHead", "closed_turn", "ended", "entries_of"]
 
 
 class TurnHead(msgspec.Struct, frozen=True, array_like=True):
-    """What is known of a closed turn wherever its entries are not at hand."""
+    """What is known of a closed turn wherever its entries are not at hand.
+
+    ``error`` is that of its `TurnEnd`: what a turn that has failed has failed of.
+    """
 
     number: int
     turn_id: str
     input_digest: str
     status: Literal["done", "failed", "abandoned"]
+    error: str = ""
 
 
 def closed_turn(record: Record, turn_id: str) -> TurnHead | None:
@@ -41,7 +45,7 @@ def ended(entries: Iterable[Entry]) -> Iterator[TurnHead]:
             begins[entry.turn] = entry
         elif isinstance(entry, TurnEnd) and entry.turn in begins:
             begin = begins[entry.turn]
-            yield TurnHead(entry.turn, begin.turn_id, begin.input_digest, entry.status)
+            yield TurnHead(entry.turn, begin.turn_id, begin.input_digest, entry.status, entry.error)
 
 
 def entries_of(record: Record, number: int) -> tuple[Entry, ...]:

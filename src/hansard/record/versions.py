@@ -15,7 +15,7 @@ import msgspec
 
 from .. import rawjson
 from ..dialects.dialect import Dialect
-from ..errors import DecodeError, Invalid
+from ..errors import DecodeError, Invalid, Unsayable
 from . import blob, goblob, gojson
 from .context import Context, Line, Stored
 from .entries import Said
@@ -164,9 +164,10 @@ def _rewritten() -> DecodeError:
 def _write_go(record: Record) -> bytes:
     """Spell a record as Go does. What was read from version 1 is written as it was."""
     if record.turn is not None:
-        raise Invalid(
+        raise Unsayable(
             "expected a conversation between turns: version 1 has no words for an open turn; "
-            "finish it, or write version 2"
+            "finish it, or write version 2",
+            dialect=record.dialect.name,
         )
     context, name = record.context, record.dialect.name
     go = context.root if isinstance(context.root, GoRoot) else None

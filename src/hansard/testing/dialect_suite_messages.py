@@ -20,6 +20,8 @@ from .json_variants import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ..messages import Message
     from .dialect_samples import MessageSample
 
@@ -131,6 +133,27 @@ class MessageChecks(DialectSuite):
             expect(self.dialect.message(cut).raw == cut, "a compact message", cut)
             expect(self.dialect.project(cut) == cut, "a projection that is final", cut)
 
+    def test_what_is_cut_or_paired_bears_a_mark(self, message_sample: MessageSample) -> None:
+        """``cut_marks`` overlook nothing that `project` changes, nor ``call_marks`` any call.
+
+        Also where members are left out or turned round. Escapes, which hide any mark, are another
+        matter: whoever looks for marks looks for them too.
+        """
+        raw = self.dialect.message(message_sample.raw).raw
+        for given in [raw, *bounded(variants(raw, _fewer_members), _VARIANTS_MAX)]:
+            try:
+                message = self.dialect.message(given)
+            except DecodeError:
+                continue
+            if b"\\u00" in message.raw:
+                continue
+            if self.dialect.project(message.raw) != message.raw:
+                found = any([mark in message.raw for mark in self.dialect.cut_marks])
+                expect(found, f"one of {self.dialect.cut_marks} in it", message)
+            if message.tool_calls or message.tool_results:
+                found = any([mark in message.raw for mark in self.dialect.call_marks])
+                expect(found, f"one of {self.dialect.call_marks} in it", message)
+
     def _spellings(self, raw: bytes) -> list[bytes]:
         return [raw, b"[" + raw + b"]"] if self.dialect.itemized else [raw]
 
@@ -149,3 +172,14 @@ class MessageChecks(DialectSuite):
             if isinstance(part, Media):
                 with suppress(DecodeError):
                     _ = part.data
+
+
+def _fewer_members(raw: bytes) -> Iterable[bytes]:
+    """An object without one of its members, with one alone, and with all the other way round."""
+    if not raw.startswith(b"{"):
+        return
+    members = rawjson.members(raw)
+    for place, member in enumerate(members):
+        yield rawjson.join_object([*members[:place], *members[place + 1 :]])
+        yield rawjson.join_object([member])
+    yield rawjson.join_object(members[::-1])

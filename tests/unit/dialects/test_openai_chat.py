@@ -229,6 +229,12 @@ def test_nothing_else_is_ever_changed(name: str) -> None:
     [
         (b'{"role":"assistant"}', b'{"role":"assistant","content":""}'),
         (b'{"role":"user"}', b'{"role":"user","content":""}'),
+        (b'{"role":"system"}', b'{"role":"system","content":""}'),
+        (b'{"role":"developer"}', b'{"role":"developer","content":""}'),
+        (
+            b'{"tool_call_id":"c","role":"tool"}',
+            b'{"tool_call_id":"c","role":"tool","content":""}',
+        ),
         (
             b'{"role":"tool","tool_call_id":"c"}',
             b'{"role":"tool","tool_call_id":"c","content":""}',
@@ -244,11 +250,13 @@ def test_content_that_a_state_of_version_1_left_out_is_sent_as_empty(
 ) -> None:
     assert chat.project(raw) == projected
     assert chat.project(projected) == projected
+    assert any([mark in raw for mark in chat.cut_marks])
 
 
 @pytest.mark.parametrize(
     "raw",
     [
+        b'{"role":"critic"}',
         b'{"role":"assistant","tool_calls":[]}',
         b'{"role":"assistant","refusal":"No."}',
         b'{"role":"user","content":"x","audio":{"id":"a","data":"b"}}',

@@ -264,6 +264,16 @@ def test_a_result_of_the_wrong_kind_answers_nothing() -> None:
     assert repair(responses, mended.messages) == untouched(mended.messages)
 
 
+def test_where_ids_repeat_the_name_says_whose_a_result_is() -> None:
+    calls = gemini.say(assistant(ToolCall("a", "f", "{}"), ToolCall("a", "g", "{}", 1)))[0].raw
+    first, second = hansard.Message(gemini, calls).tool_calls
+    of_g = gemini.result(second, second.answer("of g"))
+    mended = repair(gemini, [calls, *gemini.frame([of_g])])
+    interrupted = gemini.interrupted(first)
+    assert mended.messages == (calls, *gemini.frame([interrupted, of_g]))
+    assert mended.repairs == (Repair(0, "interrupted", "a"),)
+
+
 def test_the_calls_with_ids_choose_first() -> None:
     """Else a call without one takes a result that was the only one for another."""
     calls = gemini.say(assistant(ToolCall("", "f", "{}"), ToolCall("x", "f", "{}", 1)))[0].raw
@@ -405,6 +415,14 @@ def answer_to(call_id: str, name: str = "f") -> ToolResult:
         ([call_of("", "f"), call_of("", "g")], [answer_to("", "g"), answer_to("", "f")], [1, 0]),
         ([call_of("a", "f"), call_of("", "f")], [answer_to("", "f"), answer_to("a", "f")], [1, 0]),
         ([call_of("", "f"), call_of("a", "f")], [answer_to("", "f"), answer_to("z", "f")], [1, 0]),
+        ([call_of("a", "f"), call_of("a", "g")], [answer_to("a", "g")], [None, 0]),
+        (
+            [call_of("a", "f"), call_of("a", "g")],
+            [answer_to("a", "g"), answer_to("a", "f")],
+            [1, 0],
+        ),
+        ([call_of("a", "f"), call_of("a", "g")], [answer_to("a", ""), answer_to("a", "f")], [1, 0]),
+        ([call_of("", "f"), call_of("", "f")], [answer_to("z", "f"), answer_to("", "f")], [1, 0]),
         ([call_of("a", "f")], [answer_to("", "f")], [0]),
         ([call_of("a", "f")], [answer_to("b", "f")], [None]),
         ([call_of("a", "f")], [answer_to("", "g")], [None]),
@@ -412,7 +430,7 @@ def answer_to(call_id: str, name: str = "f") -> ToolResult:
         ([call_of("a", "f")], [answer_to("", "")], [None]),
         ([], [answer_to("a")], []),
     ],
-    ids=range(13),
+    ids=range(17),
 )
 def test_a_result_is_found_by_id_or_by_name_where_an_id_is_missing(
     calls: list[ToolCall], results: list[ToolResult], matched: list[int | None]

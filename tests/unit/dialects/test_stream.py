@@ -66,6 +66,23 @@ def test_the_last_event_counts_without_its_blank_line(end: bytes) -> None:
     assert reader.close() == Answer(b'"a"')
 
 
+def test_what_only_the_end_made_whole_is_told_when_the_reader_is_closed() -> None:
+    reader = WordsReader()
+    assert reader.feed(b'data: "a"\n\ndata: "b"\n') == [TextDelta("a")]
+    told = [reader.last_events]
+    for _ in range(2):
+        reader.close()
+        told.append(reader.last_events)
+    assert told == [(), (TextDelta("b"),), (TextDelta("b"),)]
+
+
+def test_a_stream_that_ends_with_a_blank_line_has_nothing_more_to_tell() -> None:
+    reader = WordsReader()
+    reader.feed(b'data: "a"\n\n')
+    reader.close()
+    assert reader.last_events == ()
+
+
 @pytest.mark.parametrize("rest", [b'data: "b', b"data: [DON", b"data:", b"dat", b'data: "b\xc3'])
 def test_an_event_cut_off_in_the_middle_is_not_a_broken_one(rest: bytes) -> None:
     reader = WordsReader()

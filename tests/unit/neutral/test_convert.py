@@ -226,6 +226,15 @@ class TestIds:
         assert [each.id for each in calls] == ["c1", "c1_2"]
         assert [(each.call_id, each.text) for each in results] == [("c1", "one"), ("c1_2", "two")]
 
+    def test_where_an_id_repeats_a_result_goes_to_the_call_of_its_name(self) -> None:
+        calls = [ToolCall("a", "f", "{}", 0), ToolCall("a", "g", "{}", 1)]
+        (asked_twice,) = GEMINI.say(assistant(*calls))
+        results = [GEMINI.result(each, each.answer(f"of {each.name}")) for each in calls]
+        (answered,) = GEMINI.frame(results[::-1])
+        converted = convert([asked_twice, GEMINI.message(answered)], CHAT)
+        found = [each for message in converted.messages for each in message.tool_results]
+        assert [(each.call_id, each.text) for each in found] == [("a", "of f"), ("a_2", "of g")]
+
     def test_a_new_id_is_not_one_that_another_call_has(self) -> None:
         calls = asked(call("c1"), call("c1_2"), call("c1"))
         converted = convert(chat(calls), RESPONSES)

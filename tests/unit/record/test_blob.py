@@ -28,7 +28,7 @@ def test_a_blob_is_one_json_text_with_its_sums() -> None:
     assert parsed["crc"] == f"{crc32(messages):08x}"
     assert parsed["sum"] == f"{crc32(data[:start] + data[start + len(messages) : -18]):08x}"
     assert list(parsed)[:6] == ["version", "dialect", "id", "size", "crc", "messages"]
-    assert parsed["turns"] == [[1, "t", "", "done"]]
+    assert parsed["turns"] == [[1, "t", "", "done", ""]]
 
 
 def test_messages_are_not_looked_at_until_somebody_asks() -> None:
@@ -74,7 +74,12 @@ def test_pins_authors_and_summaries_come_back() -> None:
     writer.say("keep", "append", pin=True)
     raw = b'{"role":"system","content":"So far: \\ud83d"}'
     summary = Compaction(
-        seq=writer.seq, first=0, last=3, messages=(msgspec.Raw(raw),), strategy="s \ud800"
+        seq=writer.seq,
+        turn=writer.turn,
+        first=0,
+        last=3,
+        messages=(msgspec.Raw(raw),),
+        strategy="s \ud800",
     )
     writer.apply(summary)
     loaded = blob.read(blob.write(writer.record), hansard.dialect)

@@ -11,7 +11,7 @@ import pytest
 
 import hansard
 from hansard.errors import InvalidTransition
-from hansard.messages import Usage
+from hansard.messages import ToolResult, Usage
 from hansard.record import Record, views
 from hansard.record.entries import (
     Attempt,
@@ -22,7 +22,9 @@ from hansard.record.entries import (
     Mark,
     Outcome,
     Rewind,
+    Said,
     TurnBegin,
+    TurnEnd,
 )
 from tests.support.conversations import (
     DIALECTS,
@@ -101,6 +103,27 @@ def test_turns_are_numbered_one_after_the_other(number: int) -> None:
     record = Writer().exchange()
     with pytest.raises(InvalidTransition, match=f"expected turn 2, found {number}"):
         record.apply(TurnBegin(seq=4, turn=number, turn_id="t"))
+
+
+def test_an_entry_is_of_the_turn_that_is_open_or_was_the_last() -> None:
+    writer = waiting("a")
+    key, raw = writer.key(), msgspec.Raw(said_by_user(OPENAI, "x"))
+    result = msgspec.Raw(OPENAI.result(writer.record.pending[0], ToolResult("a", "f")))
+    for number in (0, 2, 7):
+        at: dict[str, Any] = {"seq": writer.seq, "turn": number}
+        for entry in (
+            Said(**at, role="user", author="append", raw=raw),
+            Intent(**at, call=key),
+            Outcome(**at, call=key, status="ok", raw=result),
+            Decision(**at, call=key, verdict="approved"),
+            TurnEnd(**at, status="failed"),
+        ):
+            with pytest.raises(InvalidTransition, match=f"expected turn 1, found {number}"):
+                writer.apply(entry)
+    writer.end("failed")
+    with pytest.raises(InvalidTransition, match="expected turn 1, found 0"):
+        writer.apply(Mark(seq=writer.seq, name="m"))
+    assert writer.apply(Mark(seq=writer.seq, turn=1, name="m")).turn_number == 1
 
 
 def test_a_record_that_was_gone_on_from_stays_as_it_was() -> None:
@@ -290,6 +313,27 @@ def test_an_outcome_has_a_result_unless_it_is_unknown() -> None:
     writer = waiting("a")
     with pytest.raises(InvalidTransition, match="expected a result of call 'a'"):
         writer.apply(Outcome(**head(writer), call=writer.key(), status="ok"))
+
+
+@every_dialect
+@pytest.mark.parametrize("wrong", ["another call's", "two", "no result", "no object", "no JSON"])
+def test_the_result_of_a_call_is_one_and_its_own(dialect: Dialect, wrong: str) -> None:
+    """Anything else would close the round, and be taken away again before it is sent."""
+    writer = waiting("a", "b", dialect=dialect)
+    mine, others = (dialect.result(call, call.answer("done")) for call in writer.record.pending)
+    raw = {
+        "another call's": others,
+        "two": mine + b"," + mine,
+        "no result": b'{"x":1}',
+        "no object": b"[5]",
+        "no JSON": b'{"role":',
+    }[wrong]
+    outcome = Outcome(**head(writer), call=writer.key(), status="ok", raw=msgspec.Raw(raw))
+    with pytest.raises(InvalidTransition, match="expected one result of call 'a' at position 0"):
+        writer.apply(outcome)
+    assert len(writer.record.pending) == 2
+    writer.apply(msgspec.structs.replace(outcome, raw=msgspec.Raw(mine)))
+    assert [call.id for call in writer.record.pending] == ["b"]
 
 
 def test_calls_with_the_same_id_are_told_apart_by_where_they_stand() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 import hansard
@@ -66,6 +67,22 @@ def test_a_turn_is_known_by_its_id_after_loading_too() -> None:
     again = loaded(writer.record)
     assert [head.turn_id for head in again.start.root.turns()] == ["one", "three"]
     assert again.start.root.turn_ids() == {1: "one", 3: "three"}
+
+
+def test_what_a_turn_has_failed_of_is_known_after_loading_too() -> None:
+    writer = two_turns()
+    writer.begin("three")
+    writer.say("Thanks")
+    writer.apply(TurnEnd(seq=writer.seq, turn=3, status="failed", error="too_many_rounds"))
+    head = TurnHead(3, "three", "", "failed", "too_many_rounds")
+    assert closed_turn(writer.record, "three") == head
+    assert closed_turn(loaded(writer.record), "three") == head
+
+
+def test_a_turn_of_which_nothing_but_its_status_was_kept_has_failed_of_nothing_known() -> None:
+    """As blobs have it that were written before there was more to keep."""
+    old = msgspec.json.decode(b'[[1,"one","d1","failed"]]', type=list[TurnHead])
+    assert old == [TurnHead(1, "one", "d1", "failed", "")]
 
 
 def test_turns_are_told_from_entries_in_their_order() -> None:

@@ -68,7 +68,8 @@ class Gemini(Dialect):
         """Say a result, under the id and the name of its call.
 
         Text becomes ``{"result": text}``, an error ``{"error": text}``; text that is itself a
-        JSON object becomes that object, as it is spelled. Media stand beside it.
+        JSON object becomes that object, as it is spelled, unless it has nothing but an ``error``,
+        or a text as ``result`` or ``output``, and so would read as another. Media stand beside it.
         """
         sayer = PartSayer("tool", foreign=False)
         fragment = sayer.say_result(ToolResult(call.id, call.name, result.content, result.is_error))

@@ -26,6 +26,7 @@ __all__ = [
     "part_fields",
     "part_kind",
     "read_content",
+    "read_response",
 ]
 
 ROLES: dict[str, Role] = {
@@ -165,7 +166,7 @@ class PartReader:
         )
 
     def _read_result(self, body: dict[str, bytes]) -> ToolResult:
-        said, is_error = _read_response(body.get("response", b"null"))
+        said, is_error = read_response(body.get("response", b"null"))
         content: list[Text | Media | Native] = [Text(said)] if said else []
         content += [_read_shown(raw) for raw in elements_at(body, "parts")]
         self._results += 1
@@ -205,7 +206,7 @@ _OWN_FILE = re.compile(r"https?://generativelanguage\.googleapis\.com/(?:[^?#]*/
 _SIGNED_ONLY = frozenset({"thought", "thoughtSignature"})
 
 
-def _read_response(raw: bytes) -> tuple[str, bool]:
+def read_response(raw: bytes) -> tuple[str, bool]:
     """Read what a result says, and whether it is an error.
 
     A lone ``result`` or ``output`` that is a string is that text; any other object is its JSON.

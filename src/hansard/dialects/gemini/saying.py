@@ -14,7 +14,7 @@ from ...messages import Media, Native, Refusal, Text, Thought, ToolCall, ToolRes
 from ..call_ids import map_call_id
 from ..dialect import Loss, name_of
 from ..media import settle
-from .reading import part_fields
+from .reading import part_fields, read_response
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -177,10 +177,16 @@ class PartSayer:
 
 
 def _say_response(result: ToolResult) -> bytes:
-    """Say what a tool answered: an object. Text that is one already is sent as it is spelled."""
+    """Say what a tool answered: an object.
+
+    Text that is one already is sent as it is spelled, unless it would read as something else: as
+    an error, or as the text under one key.
+    """
     said = None if result.is_error else _object(_encode(result.text))
+    if said is not None and read_response(said) == (said.decode(), False):
+        return said
     key = "error" if result.is_error else "result"
-    return said or rawjson.join_object({key: rawjson.quote(result.text)})
+    return rawjson.join_object({key: rawjson.quote(result.text)})
 
 
 def _encode(text: str) -> bytes:

@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 __all__ = ["OpenAIChat"]
 
 
+_BARE = tuple(
+    [b'{"role":"%b"}' % role for role in (b"user", b"assistant", b"system", b"developer")]
+)
+"""Messages that are nothing but a role."""
+
+
 class OpenAIChat(Dialect):
     """The dialect of ``/chat/completions``."""
 
     name = "openai"
     call_marks: ClassVar[tuple[bytes, ...]] = (b'"tool', b'"function')
-    cut_marks: ClassVar[tuple[bytes, ...]] = (
-        b'"audio":{',
-        b'"role":"tool","tool_call_id"',
-        b'"role":"tool","name"',
-        b'{"role":"assistant"}',
-        b'{"role":"user"}',
-    )
+    cut_marks: ClassVar[tuple[bytes, ...]] = (b'"audio":{', b'"role":"tool"', *_BARE)
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -155,13 +155,13 @@ class OpenAIChat(Dialect):
         """
         if b'"audio":{' not in raw and b'"content"' in raw:
             return raw
+        if raw in _BARE:
+            return raw[:-1] + _NO_CONTENT
         fields = rawjson.fields(raw)
         role, sound = text_at(fields, "role"), object_at(fields, "audio")
         if role == "assistant" and "id" in sound and len(sound) > 1:
             return rawjson.replace(raw, {"audio": rawjson.join_object({"id": sound["id"]})})
-        if "content" not in fields and (role == "tool" or len(fields) == 1):
-            return raw[:-1] + b',"content":""}'
-        return raw
+        return raw[:-1] + _NO_CONTENT if role == "tool" and "content" not in fields else raw
 
     def call_id(self, foreign_id: str, seed: str) -> str:
         """Keep an id of up to 40 letters, digits, ``_`` and ``-``; another gets a hash suffix."""
@@ -169,6 +169,8 @@ class OpenAIChat(Dialect):
             return foreign_id
         return map_call_id(foreign_id, seed, _NOT_CALL_ID, _CALL_ID_MAX - HASH_LENGTH - 1)
 
+
+_NO_CONTENT = b',"content":""}'
 
 _CALL_ID_MAX = 40
 _CALL_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{_CALL_ID_MAX}}}")
