@@ -3,7 +3,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .dialects.dialect import Answer, Ask, Dialect, Loss, Request, ToolSpec
 from .dialects.registry import dialect, dialects, register
 from .errors import (
     AnswerCut,
@@ -34,34 +33,47 @@ from .errors import (
     Unreachable,
     Unsayable,
 )
-from .messages import (
-    Draft,
-    Media,
-    Message,
-    Native,
-    Refusal,
-    Text,
-    Thought,
-    ToolCall,
-    ToolResult,
-    Usage,
-    assistant,
-    audio,
-    event,
-    file,
-    image,
-    system,
-    user,
-)
-from .record import Record
-from .state import Limits, Loaded, Rejected, State, load, save
 
 if TYPE_CHECKING:
     from .chat import AsyncChat, Chat
+    from .dialects.dialect import Answer, Ask, Dialect, Loss, Request, ToolSpec
+    from .dialects.events import (
+        CallComplete,
+        CallDelta,
+        CallStarted,
+        NativeEvent,
+        RefusalDelta,
+        TextDelta,
+        ThoughtDelta,
+        UsageReported,
+    )
+    from .messages import (
+        Draft,
+        Media,
+        Message,
+        Native,
+        Refusal,
+        Text,
+        Thought,
+        ToolCall,
+        ToolResult,
+        Usage,
+        assistant,
+        audio,
+        event,
+        file,
+        image,
+        system,
+        user,
+    )
     from .models.local import local
     from .models.model import Model
     from .models.providers import anthropic, gemini, openai, openai_responses
     from .models.spec import model
+    from .neutral.convert import LossReport
+    from .record.record import Record
+    from .sealing import Keyring
+    from .state import Limits, Loaded, Rejected, State, load, save
     from .talk.reply import Reply
     from .talk.streams import AsyncStream, Stream
     from .tools.context import Action, ToolContext
@@ -71,6 +83,7 @@ if TYPE_CHECKING:
         CallFinished,
         ModelCalled,
         Observation,
+        Observer,
         ToolRan,
         TurnEnded,
         TurnEvent,
@@ -85,7 +98,10 @@ __all__ = [
     "Ask",
     "AsyncChat",
     "AsyncStream",
+    "CallComplete",
+    "CallDelta",
     "CallFinished",
+    "CallStarted",
     "Chat",
     "ContextOverflow",
     "DecodeError",
@@ -99,17 +115,21 @@ __all__ = [
     "InvalidState",
     "InvalidTransition",
     "InvalidTurn",
+    "Keyring",
     "Limits",
     "Loaded",
     "Loss",
+    "LossReport",
     "Media",
     "Message",
     "MissingExtra",
     "Model",
     "ModelCalled",
     "Native",
+    "NativeEvent",
     "NotAuthorized",
     "Observation",
+    "Observer",
     "OutputMismatch",
     "Overloaded",
     "PendingCalls",
@@ -117,6 +137,7 @@ __all__ = [
     "RateLimited",
     "Record",
     "Refusal",
+    "RefusalDelta",
     "Rejected",
     "Reply",
     "Request",
@@ -124,7 +145,9 @@ __all__ = [
     "State",
     "Stream",
     "Text",
+    "TextDelta",
     "Thought",
+    "ThoughtDelta",
     "TimedOut",
     "TooManyRounds",
     "Tool",
@@ -141,6 +164,7 @@ __all__ = [
     "Unreachable",
     "Unsayable",
     "Usage",
+    "UsageReported",
     "anthropic",
     "assistant",
     "audio",
@@ -163,41 +187,74 @@ __all__ = [
 ]
 
 _LATER = {
-    "Action": ".tools.context",
-    "AnswerDropped": ".turn.events",
-    "AsyncChat": ".chat",
-    "AsyncStream": ".talk.streams",
-    "CallFinished": ".turn.events",
-    "Chat": ".chat",
-    "Model": ".models",
-    "ModelCalled": ".turn.events",
-    "Observation": ".turn.events",
-    "Reply": ".talk.reply",
-    "Stream": ".talk.streams",
-    "Tool": ".tools.tool",
-    "ToolContext": ".tools.context",
-    "ToolRan": ".turn.events",
-    "TurnEnded": ".turn.events",
-    "TurnEvent": ".turn.events",
-    "anthropic": ".models",
-    "gemini": ".models",
-    "local": ".models",
-    "model": ".models",
-    "openai": ".models",
-    "openai_responses": ".models",
-    "tool": ".tools.tool",
+    ".chat": ("AsyncChat", "Chat"),
+    ".dialects.dialect": ("Answer", "Ask", "Dialect", "Loss", "Request", "ToolSpec"),
+    ".dialects.events": (
+        "CallComplete",
+        "CallDelta",
+        "CallStarted",
+        "NativeEvent",
+        "RefusalDelta",
+        "TextDelta",
+        "ThoughtDelta",
+        "UsageReported",
+    ),
+    ".messages": (
+        "Draft",
+        "Media",
+        "Message",
+        "Native",
+        "Refusal",
+        "Text",
+        "Thought",
+        "ToolCall",
+        "ToolResult",
+        "Usage",
+        "assistant",
+        "audio",
+        "event",
+        "file",
+        "image",
+        "system",
+        "user",
+    ),
+    ".models.local": ("local",),
+    ".models.model": ("Model",),
+    ".models.providers": ("anthropic", "gemini", "openai", "openai_responses"),
+    ".models.spec": ("model",),
+    ".neutral.convert": ("LossReport",),
+    ".record.record": ("Record",),
+    ".sealing": ("Keyring",),
+    ".state": ("Limits", "Loaded", "Rejected", "State", "load", "save"),
+    ".talk.reply": ("Reply",),
+    ".talk.streams": ("AsyncStream", "Stream"),
+    ".tools.context": ("Action", "ToolContext"),
+    ".tools.tool": ("Tool", "tool"),
+    ".turn.events": (
+        "AnswerDropped",
+        "CallFinished",
+        "ModelCalled",
+        "Observation",
+        "Observer",
+        "ToolRan",
+        "TurnEnded",
+        "TurnEvent",
+    ),
 }
-"""Where to find what is imported when it is first asked for: a program that only keeps records
-needs none of it."""
+"""What is imported when it is first asked for, and where it is: a program pays for what it uses."""
+
+_HOMES = {name: module for module, names in _LATER.items() for name in names}
 
 
-def __getattr__(name: str) -> object:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(import_module(_LATER[name], __name__), name)
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:  # A checker would take it for a promise of any name at all.
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found: object = getattr(import_module(_HOMES[name], __name__), name)
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*globals(), *_HOMES})

@@ -7,13 +7,14 @@ keeps nothing of a conversation: it can be shared by all of them, and by all thr
 from __future__ import annotations
 
 from functools import partial
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
 from . import clock, models
 from .drivers.asynchronous import AsyncDriver
 from .drivers.blocking import BlockingDriver
 from .record.record import Record
-from .talk.decisions import decide, settle
+from .talk.decisions import abandon, decide, settle
 from .talk.inputs import messages_of, read_inputs
 from .talk.keeping import Keeping
 from .talk.options import CallOptions, Options, split_options
@@ -87,33 +88,53 @@ class _Chat:
         said = messages_of(messages, self.model.dialect)
         for entry in writing.said(record, said, "append", at_us=clock.now_us()):
             record = record.apply(entry)
-        return self.keeping.save(record, owner)
+        return self._save(record, owner)
 
     def approve(
-        self, state: bytes, *calls: ToolCall | str, by: str = "", reason: str = "", owner: str = ""
+        self,
+        state: bytes,
+        *calls: ToolCall | str,
+        by: str = "",
+        reason: str = "",
+        owner: str = "",
+        **options: Unpack[CallOptions],
     ) -> State:
-        """Let calls run that wait for it, all of them if none is named; `resume` then runs them."""
-        return self._decide(state, calls, "approved", by=by, reason=reason, owner=owner)
+        """Let calls run that have not started; `resume` then runs them.
+
+        If none is named, all that wait for approval. Which do, is for the tools to say: give the
+        ``tools=`` that `send` was given.
+        """
+        return self._decide(state, calls, "approved", options, by=by, reason=reason, owner=owner)
 
     def deny(
-        self, state: bytes, *calls: ToolCall | str, by: str = "", reason: str = "", owner: str = ""
+        self,
+        state: bytes,
+        *calls: ToolCall | str,
+        by: str = "",
+        reason: str = "",
+        owner: str = "",
+        **options: Unpack[CallOptions],
     ) -> State:
-        """Keep calls from running that wait for approval. The model is told so, and ``reason``."""
-        return self._decide(state, calls, "denied", by=by, reason=reason, owner=owner)
+        """Keep calls from running, those that `approve` would let run.
+
+        The model is told so, and ``reason``.
+        """
+        return self._decide(state, calls, "denied", options, by=by, reason=reason, owner=owner)
 
     def _decide(
         self,
         state: bytes,
         calls: Sequence[ToolCall | str],
         verdict: Literal["approved", "denied"],
+        options: Mapping[str, Any],
         *,
         by: str,
         reason: str,
         owner: str,
     ) -> State:
+        rules = self.options.but(options).rules
         record = self._load(state, owner)
-        decided = decide(record, self.options.rules, calls, verdict, by=by, reason=reason)
-        return self.keeping.save(decided, owner)
+        return self._save(decide(record, rules, calls, verdict, by=by, reason=reason), owner)
 
     def settle(
         self,
@@ -130,8 +151,7 @@ class _Chat:
         `resume` then goes on; a call that did not run is run.
         """
         record = self._load(state, owner)
-        settled = settle(record, self.options.rules, call, result, not_run=not_run, by=by)
-        return self.keeping.save(settled, owner)
+        return self._save(settle(record, call, result, not_run=not_run, by=by), owner)
 
     def abandon(self, state: bytes, *, owner: str = "") -> State:
         """End a turn that is open, without finishing it.
@@ -139,24 +159,23 @@ class _Chat:
         Its prompt is left out of the conversation where no valid answer followed it. Calls without
         a result are answered as interrupted. Nothing happens where no turn is open.
         """
-        record = self._load(state, owner)
-        if record.turn is not None:
-            status: Literal["done", "abandoned"] = (
-                "done" if record.phase == "answered" else "abandoned"
-            )
-            record = record.apply(writing.end(record, status, at_us=clock.now_us()))
-        return self.keeping.save(record, owner)
+        return self._save(abandon(self._load(state, owner)), owner)
 
     def check(self, state: bytes | None, *, owner: str = "") -> Rejected | None:
         """Say why a state would be set aside; None if it would not."""
         return self.keeping.check(state, self.model.dialect, owner)
 
     def load(self, state: bytes | None, *, owner: str = "") -> Record:
-        """Give the record that a state holds: its entries, and what `hansard.views` shows."""
+        """Give the record that a state holds; `hansard.record.views` shows what is on it."""
         return self._load(state, owner)
 
     def _load(self, state: bytes | None, owner: str) -> Record:
         return self.keeping.load(state, self.model.dialect, owner).record
+
+    def _save(self, record: Record, owner: str) -> State:
+        """Spell a record; one with an open turn in the current version, if it must be."""
+        save = self.keeping.save if record.turn is None else self.keeping.rescue
+        return save(record, owner)
 
     # -- with it ----------------------------------------------------------------------------------
 
@@ -169,6 +188,7 @@ class _Chat:
         given: Mapping[str, Any],
         *,
         stream: bool = False,
+        resumes: bool = False,
     ) -> Talk:
         options = self.options.but(given)
         dialect = self.model.dialect
@@ -181,11 +201,17 @@ class _Chat:
             rescue=partial(self.keeping.rescue, owner=owner),
             turn_id=turn_id,
             stream=stream,
+            resumes=resumes,
         )
 
     def __repr__(self) -> str:
         tools = ", ".join(self.options.toolbox)
         return f"<{type(self).__name__} {self.model!r}{' with ' if tools else ''}{tools}>"
+
+
+def _with_shared(doc: str | None) -> str:
+    """Add to what one kind of chat is what both are."""
+    return f"{cleandoc(doc or '')}\n\n{cleandoc(_Chat.__doc__ or '')}"
 
 
 class Chat(_Chat):
@@ -198,7 +224,7 @@ class Chat(_Chat):
         reply = chat.send(reply.state, user("And now?"))
     """
 
-    __doc__ = f"{__doc__}\n{_Chat.__doc__}"
+    __doc__ = _with_shared(__doc__)
 
     def send(
         self,
@@ -211,8 +237,10 @@ class Chat(_Chat):
         """Say something, and give the model's reply once all tools have run.
 
         ``state`` is that of the reply before; None begins a conversation. A turn that is still
-        open is finished first; where that needs somebody, `PendingCalls` or
-        `ToolIdempotencyError` is raised. The same ``turn_id`` again gives the same reply.
+        open is finished first, and its reply is ``reply.earlier``; `abandon` it if it is not to be
+        finished. Where that needs somebody, `PendingCalls` or `ToolIdempotencyError` is raised.
+        The same ``turn_id`` again gives the same reply, and runs nothing, unless that turn has
+        failed and left nothing in the conversation.
         """
         talk = self._talk(state, messages, turn_id, owner, options)
         return self._driver(talk).run(talk.acts())
@@ -234,11 +262,12 @@ class Chat(_Chat):
     ) -> Reply:
         """Go on with the turn that is open, from wherever it stopped.
 
-        Where none is, the reply of the last turn is given again. Leading system messages can be
-        given, as to `send`.
+        Where none is, the reply of the last turn is given again, or its error raised again; where
+        there was never a turn, `Invalid` is raised. Leading system messages can be given, as to
+        `send`.
         """
-        talk = self._talk(state, leading, None, owner, options)
-        return talk.last_reply() or self._driver(talk).run(talk.acts())
+        talk = self._talk(state, leading, None, owner, options, resumes=True)
+        return self._driver(talk).run(talk.acts())
 
     def send_tool_results(
         self,
@@ -253,7 +282,8 @@ class Chat(_Chat):
         Raises `Invalid`, and records nothing, where a result is missing, doubled or of no such
         call. To see it streamed, give the results to `stream`, as messages.
         """
-        return self.send(state, *_results(results), *messages, owner=owner, **options)
+        talk = self._talk(state, [*results, *messages], None, owner, options)
+        return self._driver(talk).run(talk.acts())
 
     def _driver(self, talk: Talk) -> BlockingDriver:
         return BlockingDriver(self.model.blocking(), _commit(talk))
@@ -277,7 +307,7 @@ class Chat(_Chat):
 class AsyncChat(_Chat):
     """`Chat` under asyncio: the methods that call a model are awaited."""
 
-    __doc__ = f"{__doc__}\n{_Chat.__doc__}"
+    __doc__ = _with_shared(__doc__)
 
     async def send(
         self,
@@ -307,8 +337,8 @@ class AsyncChat(_Chat):
         self, state: bytes, *leading: Input, owner: str = "", **options: Unpack[CallOptions]
     ) -> Reply:
         """`Chat.resume`."""
-        talk = self._talk(state, leading, None, owner, options)
-        return talk.last_reply() or await self._driver(talk).run(talk.acts())
+        talk = self._talk(state, leading, None, owner, options, resumes=True)
+        return await self._driver(talk).run(talk.acts())
 
     async def send_tool_results(
         self,
@@ -319,7 +349,8 @@ class AsyncChat(_Chat):
         **options: Unpack[CallOptions],
     ) -> Reply:
         """`Chat.send_tool_results`."""
-        return await self.send(state, *_results(results), *messages, owner=owner, **options)
+        talk = self._talk(state, [*results, *messages], None, owner, options)
+        return await self._driver(talk).run(talk.acts())
 
     def _driver(self, talk: Talk) -> AsyncDriver[Reply]:
         return AsyncDriver(self.model.asyncio(), _commit(talk))
@@ -346,7 +377,3 @@ def _commit(talk: Talk) -> Callable[[Commit], object] | None:
     if checkpoint is None:
         return None
     return lambda commit: checkpoint(talk.rescue(commit.record))
-
-
-def _results(results: Sequence[ToolResult]) -> Sequence[Any]:
-    return results if isinstance(results, list | tuple) else list(results)

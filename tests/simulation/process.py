@@ -38,7 +38,10 @@ if TYPE_CHECKING:
 
 SPECS = [ToolSpec(tool.name, tool.description, tool.parameters) for tool in TOOLS.values()]
 
-Mishap = Literal["crash", "stop"]
+Mishap = Literal["crash", "stop", "late"]
+"""It is gone; somebody stops it; its time is over."""
+
+DEADLINE_S = 1.0
 
 
 class Crash(BaseException):
@@ -50,12 +53,16 @@ class Cancelled(BaseException):
 
 
 class Process:
-    """One process. ``mishap_at`` counts the places where something can happen to it."""
+    """One process. ``mishap_at`` counts the places where something can happen to it.
+
+    ``has_left_jobs`` says that nobody waited for the end of some that were started.
+    """
 
     def __init__(self, world: World, record: Record, mishap_at: int | None, mishap: Mishap) -> None:
         self.world = world
         self.durable = record
         self.places = 0
+        self.has_left_jobs = False
         self._mishap_at = mishap_at
         self._mishap = mishap
         self._order = random.Random(f"{world.seed} {mishap_at}")
@@ -63,7 +70,8 @@ class Process:
         self._silent: list[Ended] = []
         self._chunks: Iterator[bytes] = iter(())
         self._resources = ExitStack()
-        self._drive = Drive(record, _plan(world))
+        self._now_s = 0.0
+        self._drive = Drive(record, self._plan())
         self._in_doubt = False
 
     def run(self, *entries: Entry) -> Wait | Finish:
@@ -102,16 +110,22 @@ class Process:
         if not isinstance(act, ACTS):
             self._place(Left)  # Only who is being told something can leave.
             return None
-        self._place(Cancelled)
+        self._place(None if isinstance(act, StartJobs) else Cancelled)
         given = self._do(act)
-        self._place(Cancelled)
+        self._place(None if isinstance(act, AwaitJobs) else Cancelled)
         return given
 
-    def _place(self, stop: type[BaseException]) -> None:
-        """Come by a place where something can happen."""
+    def _place(self, stop: type[BaseException] | None) -> None:
+        """Come by a place where something can happen. Not everywhere can a process be stopped."""
         self.places += 1
-        if self.places == self._mishap_at:
-            raise Crash if self._mishap == "crash" else stop
+        if self.places != self._mishap_at:
+            return
+        if self._mishap == "late":
+            self._now_s = DEADLINE_S
+        elif self._mishap == "crash":
+            raise Crash
+        elif stop is not None:
+            raise stop
 
     def _do(self, act: Act) -> object:
         if isinstance(act, Commit):
@@ -128,6 +142,7 @@ class Process:
             return self._await()
         elif isinstance(act, StopJobs):
             stopped = [*self._silent, *[Ended(job.number, "stopped") for job in self._jobs]]
+            self.has_left_jobs |= bool(self._jobs)
             self._silent, self._jobs = [], []
             return stopped
         return None
@@ -135,13 +150,34 @@ class Process:
     def _await(self) -> list[Ended]:
         while self._jobs and (not self._silent or self._order.random() < 0.5):
             job = self._jobs.pop(self._order.randrange(len(self._jobs)))
-            self._silent.append(_finish(job))
+            self._silent.append(self._finish(job))
             self._place(Cancelled)
         ended, self._silent = self._silent, []
         return ended
 
+    def _finish(self, job: Job) -> Ended:
+        """Run a job to its end; when time is over, nobody learns of that end, if it has one."""
+        late = self._now_s == DEADLINE_S
+        self.has_left_jobs |= late
+        if late and self._order.random() < 0.5:
+            return Ended(job.number, "timed_out")
+        ended = _ended(job)
+        return Ended(job.number, "timed_out") if late else ended
 
-def _finish(job: Job) -> Ended:
+    def _plan(self) -> Plan:
+        return Plan(
+            rules=self.world.rules,
+            ask=partial(_ask, self.world),
+            model="scripted",
+            now_us=lambda: 0,
+            monotonic_s=lambda: self._now_s,
+            deadline_s=DEADLINE_S if self._mishap == "late" else None,
+            stream=self.world.is_streamed,
+            session=self.world,
+        )
+
+
+def _ended(job: Job) -> Ended:
     try:
         value = job.run()
         if job.is_async:
@@ -159,18 +195,6 @@ def _awaited(value: object) -> object:
     except StopIteration as done:
         return done.value
     raise AssertionError("expected a tool that waits for nothing")
-
-
-def _plan(world: World) -> Plan:
-    return Plan(
-        rules=world.rules,
-        ask=partial(_ask, world),
-        model="scripted",
-        now_us=lambda: 0,
-        monotonic_s=lambda: 0.0,
-        stream=world.is_streamed,
-        session=world,
-    )
 
 
 def _ask(world: World, record: Record) -> Ask:

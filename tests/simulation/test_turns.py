@@ -1,4 +1,4 @@
-"""Turns in which a process is gone, left or told to stop at every place where it can be.
+"""Turns in which a process is gone, left, stopped or late at every place where it can be.
 
 Whatever happens, whoever resumes comes to the same conversation, byte for byte, and no tool has
 done what its policy does not permit.
@@ -9,17 +9,17 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import pytest
 
 from hansard import clock, load, save
 from hansard.dialects.registry import dialect as dialect_named
 from hansard.drivers.acts import Left
-from hansard.errors import ProviderError
+from hansard.errors import ProviderError, TimedOut
 from hansard.messages import user
 from hansard.record import views
-from hansard.record.entries import Attempt, Decision, Outcome, TurnEnd
+from hansard.record.entries import Attempt, Decision, Outcome, Said, TurnEnd
 from hansard.record.record import Record
 from hansard.talk.decisions import decide, settle
 from hansard.tools import results
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 Mishaps: TypeAlias = "list[tuple[int, Mishap]]"
 """What happens to one process after the other, and where."""
 
+KINDS: tuple[Mishap, ...] = ("crash", "stop", "late")
 NONE: tuple[int, Mishap] = (10**6, "crash")
 NO_EFFECT = {"failing", "failing_again", "unsayable"}
 PROCESSES_MAX = 60
@@ -69,6 +70,7 @@ def play(seed: int, mishaps: Iterable[tuple[int, Mishap]] = ()) -> Played:
     record = Record("simulated", dialect_named(world.nature.dialect))
     coming = iter(mishaps)
     places: list[int] = []
+    in_doubt = False
     for _ in range(PROCESSES_MAX):
         at, kind = next(coming, NONE)
         process = Process(world, record, at, kind)
@@ -77,11 +79,14 @@ def play(seed: int, mishaps: Iterable[tuple[int, Mishap]] = ()) -> Played:
             ended: Wait | Finish | None = process.run(*entries)
             record = process.durable
         except Crash:
-            ended, record = None, process.durable
-        except (Cancelled, Left, ProviderError):
+            ended, record, in_doubt = None, process.durable, True
+        except (Cancelled, Left, ProviderError, TimedOut):
             ended, record = None, process.told
         places.append(process.places)
+        in_doubt |= process.has_left_jobs
         if isinstance(ended, Wait):
+            if not in_doubt:
+                check_in_doubt(world, ended)
             record = _answered(world, record, ended)
         elif record.length and record.turn is None:
             return Played(record, world, places)
@@ -110,11 +115,30 @@ def _answered(world: World, record: Record, waits: Wait) -> Record:
         record = decide(record, world.rules, [call], verdict)
     for call in waits.waiting_for("settlement"):
         found = world.result(call)
-        record = settle(record, world.rules, call, found, not_run=found is None)
+        record = settle(record, call, found, not_run=found is None)
+    record = _interrupted(world, record, waits)
     for call in waits.waiting_for("result"):
         given = results.answer(call, f"yours {call.arguments}")
         record = record.apply(writing.outcome(record, call, given, at_us=0))
     return record
+
+
+def _interrupted(world: World, record: Record, waits: Wait) -> Record:
+    """Say what people say while calls wait for their results, once."""
+    for text in map(world.interrupts, waits.waiting_for("result")):
+        [message] = record.dialect.say(user(text))
+        said = [bytes(entry.raw) for entry in record.entries() if isinstance(entry, Said)]
+        if text and message.raw not in said:
+            for entry in writing.said(record, [(message, False)], "append", at_us=0):
+                record = record.apply(entry)
+    return record
+
+
+def check_in_doubt(world: World, waits: Wait) -> None:
+    """Check that nobody is asked about a call that was never started, where none was left."""
+    for call in waits.waiting_for("settlement"):
+        given: Any = call.parsed
+        assert (call.name, given["n"]) in world.started, f"seed {world.seed}: {call} is in no doubt"
 
 
 def check_same(played: Played, smooth: Played, what: str) -> None:
@@ -140,12 +164,14 @@ def check_permitted(world: World, what: str) -> None:
 
 
 def every_mishap(smooth: Played) -> Iterator[Mishaps]:
-    """Give the mishaps of a turn: at each place a crash, and at each third somebody stops it."""
+    """Give the mishaps of a turn: at each place a crash, and a stop or the end of its time."""
     for before, places in enumerate(smooth.places):
         for at in range(1, places + 1):
             yield [*[NONE] * before, (at, "crash")]
             if at % 3 == smooth.world.seed % 3:
                 yield [*[NONE] * before, (at, "stop")]
+            elif at % 3 == (smooth.world.seed + 1) % 3:
+                yield [*[NONE] * before, (at, "late")]
 
 
 def any_mishap(smooth: Played) -> Mishaps:
@@ -155,8 +181,8 @@ def any_mishap(smooth: Played) -> Mishaps:
     at = drawn.randint(1, smooth.places[before])
     return [
         *[NONE] * before,
-        (at, drawn.choice(("crash", "stop"))),
-        (drawn.randint(1, 12), drawn.choice(("crash", "stop"))),
+        (at, drawn.choice(KINDS)),
+        (drawn.randint(1, 12), drawn.choice(KINDS)),
     ]
 
 

@@ -94,6 +94,7 @@ class World:
         )
         _present.set(self)
         self.ledger: list[Effect] = []
+        self.started: set[tuple[str, int]] = set()
         self._hung: set[tuple[str, int]] = set()
         self._asked: Counter[bytes] = Counter()
         self._chunk_bytes = drawn.choice((300, 2000))
@@ -117,6 +118,7 @@ class World:
     # -- tools ------------------------------------------------------------------------------------
 
     def act(self, name: str, n: int, key: str) -> str:
+        self.started.add((name, n))
         hangs = random.Random(f"{self.seed} {name} {n}").choices(
             (None, "before", "after"), (90, 5, 5)
         )[0]
@@ -133,6 +135,11 @@ class World:
         return f"{name} {n} done"
 
     # -- people -----------------------------------------------------------------------------------
+
+    def interrupts(self, call: ToolCall) -> str:
+        """What a person says while a call waits for its result; mostly nothing."""
+        drawn = random.Random(f"{self.seed} said {call.arguments}")
+        return f"By the way: {call.arguments}" if drawn.random() < 0.4 else ""
 
     def approves(self, call: ToolCall) -> bool:
         """What a person says to a call."""
@@ -172,6 +179,7 @@ def _tools() -> Iterator[Tool]:
     yield made("put", "keyed", acting("put"))
     yield made("book", "once", acting("book"), max_concurrent=1)
     yield made("book_known", "once", acting("book_known"), on_unknown=_look_up)
+    yield made("write", "transactional", acting("write"))
     yield made("awaited", "once", awaited)
     yield made("asked", "once", acting("asked"), needs_approval=True)
     yield made("asked_odd", "keyed", acting("asked_odd"), needs_approval=_is_odd)

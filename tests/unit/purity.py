@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from hansard.record import Record
     from hansard.record.entries import Entry
     from hansard.tools.tool import FunctionTool
+    from hansard.turn.effects import Effect
 
 PURE = (
     "errors",
@@ -215,32 +216,29 @@ def equip() -> object:
 
 
 def turn() -> object:
-    """Whole turns by the machine, with a tool that runs, one that is unknown, and a crash."""
+    """Turns by the machine: tools that run, that are lost, and wait to be settled."""
+    from dataclasses import replace
+
     from hansard.messages import ToolCall, assistant, user
     from hansard.record import Record
-    from hansard.turn import effects, machine, rules, writing
+    from hansard.turn import machine, rules, standing, writing
 
-    tools = {"weather": weather()}
+    by_rules = rules.Rules(tools={"weather": replace(weather(), policy="once")})
+    asked = [("a", "weather"), ("b", "weather"), ("c", "nobody")]
+    calls = [ToolCall(each, name, '{"city":"Oslo"}') for each, name in asked]
     gave: list[object] = []
     for dialect in built_in():
-        answers = [assistant("It rains."), assistant(ToolCall("a", "weather", '{"city":"Oslo"}'))]
+        answers = [assistant("It rains."), assistant(*calls)]
         kept = Record("c0", dialect)
         kept = kept.apply(writing.begin(kept, "t1", at_us=1))
         said = [(message, False) for message in dialect.say(user("Hello"))]
         kept = kept.apply(*writing.said(kept, said, "input", at_us=2))
-        for at_us in range(3, 8):
-            now = machine.next_effects(kept, rules.Rules(tools=tools, default_policy="reads"))
+        for at_us in range(3, 9):
+            now = machine.next_effects(kept, by_rules, at_us=at_us)
             gave.append([[type(effect).__name__, effect.key] for effect in now])
             for effect in now:
-                if isinstance(effect, effects.Append):
-                    for entry in effect.entries:
-                        kept = kept.apply(entry)
-                elif isinstance(effect, effects.CallModel):
-                    kept = kept.apply(written(kept, answers.pop(), at_us))
-                elif isinstance(effect, effects.RunTool):
-                    result = effect.call.answer("rain")
-                    kept = kept.apply(writing.outcome(kept, effect.call, result, at_us=at_us))
-        gave += [kept, kept.phase]
+                kept = carried_out(effect, kept, answers, at_us)
+        gave += [kept, machine.situation(kept, by_rules), standing.callers_calls(kept, by_rules)]
     return gave
 
 
@@ -278,6 +276,27 @@ STREAMS = (
     ),
 )
 """The events of a streamed answer of each dialect, in their order."""
+
+
+def carried_out(effect: Effect, kept: Record, answers: list[Draft], at_us: int) -> Record:
+    """Put on a record what comes of an effect; the first call that runs is lost."""
+    from hansard.turn import effects, writing
+
+    if isinstance(effect, effects.Append):
+        for entry in effect.entries:
+            kept = kept.apply(entry)
+    elif isinstance(effect, effects.CallModel):
+        kept = kept.apply(written(kept, answers.pop(), at_us))
+    elif isinstance(effect, effects.RunTool) and not effect.call.position:
+        kept = kept.apply(writing.unknown(kept, effect.call, at_us=at_us))
+    elif isinstance(effect, effects.RunTool):
+        result = effect.call.answer("rain")
+        kept = kept.apply(writing.outcome(kept, effect.call, result, at_us=at_us))
+    elif isinstance(effect, effects.Wait):
+        [call] = effect.waiting_for("settlement")
+        kept = kept.apply(writing.decision(kept, call, "settled", at_us=at_us))
+        kept = kept.apply(writing.outcome(kept, call, call.answer("sun"), at_us=at_us))
+    return kept
 
 
 def conversation(dialect: Dialect) -> tuple[bytes, bytes, bytes]:

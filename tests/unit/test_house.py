@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import hansard
 from tests.unit.purity import PURE
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +26,7 @@ LATER = {
     "google",
     "http.client",
     "httpx2",
+    "msgspec",
     "openai",
     "psycopg",
     "redis",
@@ -62,6 +64,26 @@ def test_importing_hansard_loads_nothing_that_is_needed_only_later() -> None:
 
     assert not before & LATER, "Python itself loads these here, so this test could not fail"
     assert not after & LATER
+    assert {name for name in after if name.startswith("hansard")} == {
+        "hansard",
+        "hansard.dialects",
+        "hansard.dialects.registry",
+        "hansard.errors",
+    }
+
+
+def test_no_module_takes_the_place_of_a_public_name_of_the_same_spelling() -> None:
+    script = """
+import hansard, importlib, pkgutil
+for module in pkgutil.iter_modules(hansard.__path__, "hansard."):
+    importlib.import_module(module.name)
+print(*[name for name in hansard.__all__ if hasattr(getattr(hansard, name), "__path__")])
+print(*[module.name for module in pkgutil.iter_modules(hansard.__path__)])
+"""
+    hidden, modules = python("-c", script).split("\n")[:2]
+
+    assert set(hansard.__all__) & set(modules.split()), "so this test could not fail"
+    assert hidden == ""
 
 
 def test_pure_packages_run_with_every_way_out_shut_and_give_the_same_in_every_process() -> None:

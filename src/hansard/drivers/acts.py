@@ -104,7 +104,7 @@ class Ended:
     number: int
     how: Literal["returned", "raised", "timed_out", "stopped"]
     value: object = None
-    error: Exception | None = None
+    error: BaseException | None = None
 
 
 Act: TypeAlias = Commit | Call | Open | Read | StartJobs | AwaitJobs | StopJobs | TurnEvent

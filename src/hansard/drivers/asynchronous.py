@@ -55,6 +55,7 @@ class AsyncDriver(Generic[Outcome]):
         """
         step: Callable[..., Act] = acts.send
         given: object = None
+        left = False
         try:
             while True:
                 act = step(given)
@@ -62,26 +63,18 @@ class AsyncDriver(Generic[Outcome]):
                 try:
                     if isinstance(act, ACTS):
                         given = await self._carry_out(act)
-                    else:
+                    elif not left:
                         yield act
                 except GeneratorExit:
-                    await self._leave(acts)
-                    raise
+                    left, step, given = True, acts.throw, Left()
                 except BaseException as error:  # noqa: BLE001 -- the drive raises it again
                     step, given = acts.throw, error
         except StopIteration as done:
             self.outcome = done.value
+        except Left:
+            raise GeneratorExit from None
         finally:
             await self._close()
-
-    async def _leave(self, acts: Generator[Act, object, object]) -> None:
-        """Tell the drive that nobody listens any more, and carry out what it still has to do."""
-        try:
-            act = acts.throw(Left())
-            while True:
-                act = acts.send(await self._carry_out(act) if isinstance(act, ACTS) else None)
-        except (Left, StopIteration):
-            pass
 
     async def _carry_out(self, act: Act) -> object:
         if isinstance(act, Commit):
@@ -155,7 +148,8 @@ class _Jobs:
         for future in [future for future in self._jobs if future in done]:
             number = self._jobs.pop(future)
             self._until_s.pop(number, None)
-            ended.append(Ended(number, "stopped") if future.cancelled() else future.result())
+            came = not future.cancelled() and future.exception() is None
+            ended.append(future.result() if came else Ended(number, "stopped"))
         return ended
 
     async def stop(self) -> list[Ended]:
@@ -175,7 +169,12 @@ def _task(job: Job) -> asyncio.Task[Ended]:
 async def _finish(job: Job) -> Ended:
     try:
         value = await job.run()  # type: ignore[misc]
-    except Exception as error:  # noqa: BLE001 -- whatever a tool raises is for the model to see
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
         return Ended(job.number, "raised", error=error)
     return Ended(job.number, "returned", value)
 

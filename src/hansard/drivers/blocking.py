@@ -6,10 +6,12 @@ of their own.
 
 from __future__ import annotations
 
+import inspect
 import time
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
+from ..errors import Invalid
 from . import threads
 from .acts import ACTS, AwaitJobs, Call, Commit, Ended, Left, Open, Read, StartJobs
 
@@ -53,6 +55,7 @@ class BlockingDriver:
         """
         step: Callable[..., Act] = acts.send
         given: object = None
+        left = False
         try:
             while True:
                 act = step(given)
@@ -60,30 +63,23 @@ class BlockingDriver:
                 try:
                     if isinstance(act, ACTS):
                         given = self._carry_out(act)
-                    else:
+                    elif not left:
                         yield act
                 except GeneratorExit:
-                    self._leave(acts)
-                    raise
+                    left, step, given = True, acts.throw, Left()
                 except BaseException as error:  # noqa: BLE001 -- the drive raises it again
                     step, given = acts.throw, error
         except StopIteration as done:
             return done.value  # type: ignore[no-any-return]
+        except Left:
+            raise GeneratorExit from None
         finally:
             self._close()
 
-    def _leave(self, acts: Generator[Act, object, object]) -> None:
-        """Tell the drive that nobody listens any more, and carry out what it still has to do."""
-        try:
-            act = acts.throw(Left())
-            while True:
-                act = acts.send(self._carry_out(act) if isinstance(act, ACTS) else None)
-        except (Left, StopIteration):
-            pass
-
     def _carry_out(self, act: Act) -> object:
         if isinstance(act, Commit):
-            return self._commit and self._commit(act)
+            self._make_durable(act)
+            return None
         if isinstance(act, Call):
             return self._transport.send(act.request, timeout_s=act.timeout_s)
         if isinstance(act, Read):
@@ -96,6 +92,16 @@ class BlockingDriver:
             self._jobs.start(act.jobs)
             return None
         return self._jobs.wait() if isinstance(act, AwaitJobs) else self._jobs.stop()
+
+    def _make_durable(self, act: Commit) -> None:
+        done = self._commit(act) if self._commit is not None else None
+        if inspect.isawaitable(done):
+            if inspect.iscoroutine(done):
+                done.close()
+            raise Invalid(
+                "expected a checkpoint= that is done when it returns, found one that has to be "
+                "awaited: give a plain function, or use AsyncChat"
+            )
 
     def _read(self) -> bytes | None:
         chunk = next(self._chunks, None)
@@ -133,12 +139,19 @@ class _Jobs:
     def wait(self) -> list[Ended]:
         """Wait for the first that ends, and give all that have ended by then."""
         if self._alone is not None:
-            ended = [threads.finish(self._alone)]
+            ended = [self._finish_here(self._alone)]
             self._alone = None
         else:
             ended = self._first()
         for one in ended:
             self._until_s.pop(one.number, None)
+        return ended
+
+    def _finish_here(self, job: Job) -> Ended:
+        """Run a job in the caller's thread, where an interruption is meant for the caller."""
+        ended = threads.finish(job)
+        if ended.error is not None and not isinstance(ended.error, Exception):
+            raise ended.error
         return ended
 
     def _first(self) -> list[Ended]:

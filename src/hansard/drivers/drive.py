@@ -16,6 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ..dialects.dialect import Answer, Problem
 from ..errors import (
     DecodeError,
@@ -28,17 +30,17 @@ from ..errors import (
     TimedOut,
     Unreachable,
 )
-from ..messages import Usage
-from ..record.entries import TurnEnd
+from ..messages import Message, Usage
+from ..record.entries import INTERRUPTED, Intent, Outcome, TurnEnd
 from ..turn import writing
 from ..turn.effects import Append, AskTool, CallModel, Finish, RunTool, Wait
-from ..turn.events import AnswerDropped, ModelCalled, TurnEnded
+from ..turn.events import AnswerDropped, CallFinished, ModelCalled, TurnEnded
 from ..turn.machine import next_effects
 from .acts import READ, Act, Call, Commit, Open
 from .toolroom import Toolroom
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Iterator
 
     from ..dialects.dialect import Ask, Dialect, Request
     from ..record.entries import Entry
@@ -81,11 +83,12 @@ class Drive:
         self.record = record
         self.committed = record
         self.plan = plan
+        self.rules = plan.rules
         self._staged: list[Entry] = []
         self._is_committing = False
-        self._tools = Toolroom(self)
         self._began = record
-        self._began_s = plan.monotonic_s()
+        self._began_s = self._asked_s = plan.monotonic_s()
+        self._rounds = 0
         self._usage = Usage()
 
     @property
@@ -112,38 +115,56 @@ class Drive:
 
     def run(self) -> Generator[Act, object, Wait | Finish]:
         """Do what there is to do, and say why there is nothing more."""
+        tools = Toolroom(self)
         try:
-            return (yield from self._run())
+            ended = yield from self._run(tools)
         except GeneratorExit:
             raise
         except BaseException:
-            yield from self._tools.stop()
-            if not self._is_committing:
+            yield from tools.stop()
+            if self._is_committing:
+                self._take_back_intents()
+            else:
                 yield from self.commit()
+            self._tell_end()
             raise
+        self._tell_end()
+        return ended
 
-    def _run(self) -> Generator[Act, object, Wait | Finish]:
-        rounds = 0
+    def _run(self, tools: Toolroom) -> Generator[Act, object, Wait | Finish]:
         while True:
-            rules = self.plan.rules
-            running = self._tools.running
-            effects = next_effects(self.record, rules, running, at_us=self.plan.now_us())
-            starts: list[RunTool | AskTool] = []
+            running = tools.running
+            effects = next_effects(self.record, self.rules, running, at_us=self.plan.now_us())
+            starts = [effect for effect in effects if isinstance(effect, RunTool | AskTool)]
+            if starts:
+                self.in_time()
             for effect in effects:
                 if isinstance(effect, Append):
+                    if self.plan.stream:
+                        yield from self._finished(effect)
                     self.stage(*effect.entries)
                 elif isinstance(effect, CallModel):
                     yield from self._call_model()
-                elif isinstance(effect, RunTool | AskTool):
-                    starts.append(effect)
-                else:
+                elif isinstance(effect, Wait | Finish):
                     yield from self.commit()
-                    self._tell_end(effect, rounds)
                     return effect
             if starts or (running and not effects):
                 yield from self.commit()
-                yield from self._tools.work(starts)
-            rounds = self.record.turn.rounds if self.record.turn else rounds
+                yield from tools.work(starts)
+            if self.record.turn is not None:
+                self._rounds = self.record.turn.rounds
+
+    def _finished(self, append: Append) -> Iterator[CallFinished]:
+        """Tell of the calls that are answered without being run."""
+        round_ = self.record.turn.round if self.record.turn else None
+        calls = {call.position: call for call in round_.pending} if round_ else {}
+        for entry in append.entries:
+            if isinstance(entry, Outcome):
+                call = calls[entry.call.position]
+                said = Message(self.dialect, self.dialect.frame([bytes(entry.raw)])[0])
+                result = said.tool_results[0]
+                is_error = entry.status == "error"  # Not every dialect has a word for that.
+                yield CallFinished(call, msgspec.structs.replace(result, is_error=is_error))
 
     def commit(self) -> Generator[Act, object, None]:
         """Make durable what is staged, if anything is."""
@@ -154,10 +175,17 @@ class Drive:
             self._staged = []
             self.committed = self.record
 
+    def _take_back_intents(self) -> None:
+        """Leave out that calls were about to start. They have not, as that was to be durable."""
+        staged, self._staged, self.record = self._staged, [], self.committed
+        for entry in staged:
+            if not isinstance(entry, Intent):
+                self.stage(msgspec.structs.replace(entry, seq=self.record.length))
+
     def in_time(self) -> None:
         """Raise `TimedOut` where no time is left."""
         if self.left_s() == 0.0:
-            raise TimedOut("the time for this turn is over; it can be resumed where it stopped")
+            raise _timed_out()
 
     # -- the model ------------------------------------------------------------------------------
 
@@ -165,8 +193,7 @@ class Drive:
         request = self._request()
         yield from self.commit()
         self.in_time()
-        began_s = self.plan.monotonic_s()
-        messages = self.record.context.count
+        self._asked_s = self.plan.monotonic_s()
         try:
             if self.plan.stream:
                 answer = yield from self._streamed(request)
@@ -174,15 +201,18 @@ class Drive:
                 body = yield Call(request, self.left_s())
                 answer = self._parsed(body)  # type: ignore[arg-type]
         except ProviderError as error:
-            self._tell_model(messages, began_s, None, type(error).__name__)
+            self._tell_model(None, type(error).__name__)
             if (told := self._given_up(error)) is not error:
                 raise told from error
             raise
-        self.stage(writing.answer(self.record, answer, at_us=self.plan.now_us()))
-        code = answer.problems[0].code if answer.problems else ""
-        self._tell_model(messages, began_s, answer, code)
+        self._take(answer)
         if self.plan.stream and answer.problems:
             yield AnswerDropped(answer.problems)
+
+    def _take(self, answer: Answer) -> None:
+        """Put a whole answer on the record, be it valid or not."""
+        self._tell_model(answer, answer.problems[0].code if answer.problems else "")
+        self.stage(writing.answer(self.record, answer, at_us=self.plan.now_us()))
 
     def _request(self) -> Request:
         """Make the request. Where nobody could, nothing of this drive is put on the record."""
@@ -207,14 +237,26 @@ class Drive:
             while (chunk := (yield READ)) is not None:
                 fed = True
                 yield from reader.feed(chunk)  # type: ignore[arg-type]
+            answer = reader.close()
+            yield from reader.last_events
         except GeneratorExit:
             raise
-        except BaseException:
-            if fed:  # What came has been paid for.
-                came = reader.close()
-                self.stage(writing.interrupted(self.record, came, at_us=self.plan.now_us()))
-            raise
-        return reader.close()
+        except BaseException as error:
+            if not fed:
+                raise
+            answer = reader.close()
+            if answer.cut or not isinstance(error, ProviderError):
+                self._break_off(answer)
+                raise
+        return answer
+
+    def _break_off(self, came: Answer) -> None:
+        """Put on the record what has come of an answer: it has been paid for."""
+        if not came.cut:
+            self._take(came)
+            return
+        self._tell_model(came, INTERRUPTED)
+        self.stage(writing.interrupted(self.record, came, at_us=self.plan.now_us()))
 
     def _given_up(self, error: ProviderError) -> HansardError:
         """Put on the record that nobody answered; end a turn that could never be answered."""
@@ -224,10 +266,10 @@ class Drive:
         if not isinstance(error, _TRANSIENT):
             self.stage(writing.end(self.record, "failed", at_us=at_us, error=name))
         if self.left_s() == 0.0:
-            return TimedOut("the time for this turn is over; it can be resumed")
+            return _timed_out()
         return error
 
-    def _tell_model(self, messages: int, began_s: float, answer: Answer | None, error: str) -> None:
+    def _tell_model(self, answer: Answer | None, error: str) -> None:
         usage = answer.usage if answer else None
         if usage is not None:
             self._usage += usage
@@ -238,26 +280,29 @@ class Drive:
                 conversation=self.record.conversation,
                 turn=self.record.turn_number,
                 model=self.plan.model,
-                messages=messages,
+                messages=self.record.context.count,
                 usage=usage,
                 finish=answer.finish if answer else None,
                 error=error,
-                duration_s=self.plan.monotonic_s() - began_s,
+                duration_s=self.plan.monotonic_s() - self._asked_s,
             )
         )
 
-    def _tell_end(self, effect: Wait | Finish, rounds: int) -> None:
+    def _tell_end(self) -> None:
         if self.plan.tell is None or self.record is self._began:
             return
         last = self.record.entry(self.record.length - 1)
-        status = last.status if isinstance(last, TurnEnd) else "done"
         self.tell(
             TurnEnded(
                 conversation=self.record.conversation,
                 turn=self.record.turn_number,
-                status="open" if isinstance(effect, Wait) else status,
-                rounds=rounds,
+                status=last.status if isinstance(last, TurnEnd) else "open",
+                rounds=self._rounds,
                 usage=self._usage,
                 duration_s=self.plan.monotonic_s() - self._began_s,
             )
         )
+
+
+def _timed_out() -> TimedOut:
+    return TimedOut("the time for this turn is over; it can be resumed where it stopped")

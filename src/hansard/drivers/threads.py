@@ -31,14 +31,14 @@ def start(job: Job, done: Callable[[Ended], object]) -> None:
 
 
 def finish(job: Job) -> Ended:
-    """Run a job here, to its end."""
+    """Run a job here, to its end, whatever it raises: in a thread nobody else would see it."""
     try:
         value = job.run()
         if job.is_async:
             import asyncio
 
             value = asyncio.run(_await(value))
-    except Exception as error:  # noqa: BLE001 -- whatever a tool raises is for the model to see
+    except BaseException as error:  # noqa: BLE001 -- whatever a tool raises is for the model to see
         return Ended(job.number, "raised", error=error)
     return Ended(job.number, "returned", value)
 

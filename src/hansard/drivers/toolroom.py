@@ -16,8 +16,9 @@ import msgspec
 from ..errors import ToolError, Unsayable
 from ..tools import results
 from ..tools.context import ToolContext
+from ..tools.policies import runs_again
 from ..turn import writing
-from ..turn.effects import RunTool
+from ..turn.effects import AskTool, RunTool
 from ..turn.events import CallFinished, ToolRan
 from .acts import AWAIT_JOBS, STOP_JOBS, Act, Ended, Job, StartJobs
 
@@ -25,10 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
     from typing import Literal
 
-    from ..messages import ToolResult
+    from ..messages import ToolCall, ToolResult
     from ..record.entries import Outcome
     from ..tools.tool import Tool
-    from ..turn.effects import AskTool
     from .drive import Drive
 
 __all__ = ["Toolroom"]
@@ -68,13 +68,19 @@ class Toolroom:
             yield StartJobs(tuple([self._job(run) for run in runs]))
         ended: list[Ended] = yield AWAIT_JOBS  # type: ignore[assignment]
         again: list[Job] = []
+        finished: list[CallFinished] = []
         for one in ended:
             if (run := self._to_retry(one)) is not None:
                 again.append(self._job(run))
-            elif (finished := self._take(one)) is not None and self._drive.plan.stream:
-                yield finished
+            elif (told := self._take(one)) is not None:
+                finished.append(told)
         if again:
             yield StartJobs(tuple(again))
+        if self._drive.plan.stream and finished:
+            yield from self._drive.commit()
+            yield from finished
+        if any([one.how == "timed_out" for one in ended]):
+            self._drive.in_time()
 
     def stop(self) -> Generator[Act, object, None]:
         """Stop what is in flight, and stage what is known of it."""
@@ -89,20 +95,27 @@ class Toolroom:
         drive = self._drive
         turn = drive.record.turn
         answer = turn.round.answer.seq if turn and turn.round else -1
-        tool = drive.plan.rules.tools[effect.call.name]
-        retries = 0 if drive.plan.rules.policy(tool) == "once" else tool.retries
+        tool = drive.rules.tools[effect.call.name]
+        may_repeat = runs_again(drive.rules.policy(tool))
+        retries = tool.retries if may_repeat else 0
         began_s = drive.plan.monotonic_s()
         context = ToolContext(
             call_id=effect.call.id,
             tool_name=tool.name,
             idempotency_key=effect.key,
-            is_resume=answer < self._began_at,
+            is_resume=answer < self._began_at and (may_repeat or not self._approved(effect.call)),
             session=drive.plan.session,
             deadline=self._deadline_s(tool, began_s),
             clock=drive.plan.monotonic_s,
             sink=drive.plan.log_action,
         )
         return _Run(effect, tool, answer, context, began_s, retries)
+
+    def _approved(self, call: ToolCall) -> bool:
+        """Whether a call has only waited for a person, so that nobody can have started it."""
+        turn = self._drive.record.turn
+        decision = turn.round.decision(call) if turn and turn.round else None
+        return decision is not None and decision.verdict == "approved"
 
     def _deadline_s(self, tool: Tool, began_s: float) -> float | None:
         ends = [self._drive.plan.deadline_s] if self._drive.plan.deadline_s is not None else []
@@ -135,6 +148,9 @@ class Toolroom:
             return None  # Said on purpose, to the model.
         del self._runs[ended.number]
         run.retries -= 1
+        if isinstance(run.effect, RunTool):  # Anew, since it may have changed its arguments.
+            invocation = run.tool.invoke(run.effect.call)
+            run.effect = msgspec.structs.replace(run.effect, invocation=invocation)
         return run
 
     def _take(self, ended: Ended) -> CallFinished | None:
@@ -147,12 +163,10 @@ class Toolroom:
         status: Literal["ok", "error", "unknown"] = "unknown"
         finished = None
         drive = self._drive
-        if result is None:
+        if ended.how in ("timed_out", "stopped"):
             self._overdue[ended.number] = run
-            if drive.plan.rules.policy(run.tool) == "once":
-                drive.stage(
-                    writing.unknown(drive.record, run.effect.call, at_us=drive.plan.now_us())
-                )
+        if result is None:
+            self._leave_open(run)
         else:
             outcome, result = self._outcome(run, result)
             drive.stage(outcome)
@@ -169,6 +183,14 @@ class Toolroom:
             )
         )
         return finished
+
+    def _leave_open(self, run: _Run) -> None:
+        """Nobody can say what became of a call. One that may not run twice is *unknown* then."""
+        drive = self._drive
+        if isinstance(run.effect, AskTool):
+            drive.rules = drive.rules.left_to_people(run.tool)
+        elif not runs_again(drive.rules.policy(run.tool)):
+            drive.stage(writing.unknown(drive.record, run.effect.call, at_us=drive.plan.now_us()))
 
     def _take_late(self, ended: Ended) -> None:
         """Put on the record, for whoever looks there, what came when nobody waited any more."""
@@ -189,8 +211,8 @@ class Toolroom:
             decided = isinstance(run.effect, RunTool) or isinstance(ended.error, ToolError)
             error = ended.error or ToolError("it failed")
             return results.failure(call, error) if decided else None
-        harmless = self._drive.plan.rules.policy(run.tool) in ("reads", "keyed")
-        if ended.how == "timed_out" and harmless:
+        harmless = runs_again(self._drive.rules.policy(run.tool))
+        if ended.how == "timed_out" and harmless and self._drive.left_s() != 0.0:
             waited_s = self._drive.plan.monotonic_s() - run.began_s
             words = (
                 f"It did not end within {waited_s:.0f} seconds; whether it still will is not known."

@@ -1,7 +1,7 @@
 """What a caller says in one call: leading system text, messages, results of tools.
 
 Leading system messages are given afresh with each call and are not stored; those after the first
-other message are, in their place.
+other message are, in their place. Results are no messages here: they are placed by their calls.
 """
 
 from __future__ import annotations
@@ -42,12 +42,13 @@ def read_inputs(
 
     Raises `Unsayable` for what the dialect has no words for, `InvalidMessage` for what is none.
     """
-    leading = list(takewhile(_is_system, given))
-    others = given[len(leading) :]
+    results = tuple([each for each in given if isinstance(each, ToolResult)])
+    said = [each for each in given if not isinstance(each, ToolResult)] if results else given
+    leading = list(takewhile(_is_system, said))
     return Inputs(
         tuple([_draft(each) for each in leading]) or _system(default),
-        messages_of([each for each in others if not isinstance(each, ToolResult)], dialect),
-        tuple([each for each in others if isinstance(each, ToolResult)]),
+        messages_of(said[len(leading) :], dialect),
+        results,
     )
 
 
@@ -138,6 +139,7 @@ def _unpaired(
     answered = {call.id for call, _ in pairs}
     found = [f"no result for {call.name} ({call.id})" for call in missing]
     for result in over:
-        what = "a second result" if result.call_id in answered else "a result for no pending call"
+        second = result.call_id and result.call_id in answered
+        what = "a second result" if second else "a result for no pending call"
         found.append(f"{what}: {result.call_id or result.name!r}")
     return f"expected one result for each pending call, found {'; '.join(found)}; nothing recorded"

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from .. import clock, neutral
-from ..errors import Unsayable
-from ..record import versions, views
-from ..record.entries import Said
+from .. import clock
+from ..errors import Invalid, Unsayable
+from ..messages import Draft, Message, ToolResult
+from ..record import versions
 from ..record.record import Record
 from ..state import DEFAULT_LIMITS, Limits, Loaded, Rejected, State, load, save
+from .carrying import carry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,13 +57,15 @@ class Keeping:
             self._tell(loaded.rejected)
         if loaded.record.dialect.name == dialect.name:
             return Arrival(loaded.record, loaded.rejected)
-        return _converted(loaded.record, dialect)
+        record, converted = carry(loaded.record, dialect)
+        return Arrival(record, converted=converted)
 
     def check(self, data: bytes | None, dialect: Dialect, owner: str) -> Rejected | None:
         """Say why a state would be refused; None if it would not."""
         return self._read(data, dialect, owner).rejected
 
     def _read(self, data: bytes | None, dialect: Dialect, owner: str) -> Loaded:
+        _check_is_state(data)
         return load(
             data,
             dialect,
@@ -100,19 +103,13 @@ class Keeping:
             self.on_rejected(rejected)
 
 
-def _converted(record: Record, dialect: Dialect) -> Arrival:
-    """Say a conversation in another dialect; what it cost is told with it."""
-    converted = neutral.convert(views.context(record), dialect)
-    made = Record(record.conversation, dialect)
-    for message in converted.messages:
-        made = made.apply(
-            Said(
-                seq=made.length,
-                turn=0,
-                at_us=0,
-                role=message.role,
-                author="append",
-                raw=msgspec.Raw(message.raw),
-            )
+def _check_is_state(data: object) -> None:
+    """Raise `Invalid` for what was likely meant as something else."""
+    if isinstance(data, str | Draft | Message | ToolResult):
+        raise Invalid(
+            f"expected the state first, found {type(data).__name__}: chat.send(None, 'hi') begins "
+            "a conversation, chat.send(reply.state, 'hi') goes on with one; keep states as bytes"
         )
-    return Arrival(made, converted=converted)
+    if hasattr(data, "state"):
+        found = type(data).__name__
+        raise Invalid(f"expected a state as bytes, found {found}: pass its .state")

@@ -6,16 +6,18 @@ request parameters are added to the chat's, one by one.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeGuard
 
 from ..dialects.dialect import ToolSpec
 from ..errors import Invalid
 from ..tools.policies import DEFAULT_POLICY, Policy, check_policy
 from ..tools.tool import Tool, tool
 from ..turn.rules import Rules
+from .parameters import check_names, check_values
 
 if TYPE_CHECKING:
     from ..messages import Content, Draft
@@ -27,29 +29,34 @@ if TYPE_CHECKING:
 __all__ = ["CallOptions", "Options", "ToolLike", "split_options"]
 
 ToolLike: TypeAlias = "Tool | ToolSpec | Callable[..., object]"
-"""A tool, a function that becomes one, or the declaration of one that the provider runs."""
+"""A tool, a function that becomes one, or a declaration: of one that the provider runs where it is
+``native``, else of one whose calls are the caller's to answer."""
 
 
 class CallOptions(TypedDict, total=False):
     """What `Chat.send` and its like take by name. Every other name is a request parameter too.
 
+    What is None is not given. A request parameter that is to be null goes into ``parameters``.
+
     - ``system``: leading system text; not stored, and given afresh with each call.
-    - ``tools``: functions, `Tool` values, and `ToolSpec` values for tools that the provider runs.
+    - ``tools``: functions, `Tool` values, and `ToolSpec` values: ``native`` ones for tools that the
+      provider runs; the calls of others are the caller's to answer.
     - ``run_tools``: False hands all calls to the caller, in ``reply.tool_calls``.
     - ``tool_choice``: ``"auto"``, ``"none"``, ``"required"`` or the name of a tool. A choice that
       forces a call holds for the first answer of a turn only.
-    - ``max_rounds``: how many answers with calls a turn may have. Then `TooManyRounds` is raised.
+    - ``max_rounds``: how many valid answers a turn may take, the last one included. Calls in the
+      last of them are not run, and `TooManyRounds` is raised.
     - ``retries``: how often an invalid answer is asked for again.
     - ``max_concurrent``: how many tools run at once.
     - ``default_policy``: that of tools which declare none.
     - ``output``: a type; the model is asked for its JSON, and ``reply.output`` is one.
     - ``strict``: raise `InvalidAnswer` and `AnswerCut` instead of giving a reply that says so.
     - ``timeout_s``: how long the whole call may take. Then `TimedOut` is raised.
-    - ``observers``: told of each step, with numbers and without content.
-    - ``on_action``: told what tools report for people, as they do.
+    - ``observers``: told of each step, with numbers and without content. Not async.
+    - ``on_action``: told what tools report for people, as they do. Not async.
     - ``checkpoint``: given a new state whenever something has to be durable before the turn goes
       on. Under asyncio it may be async.
-    - ``parameters``: request parameters, for names that clash with these.
+    - ``parameters``: request parameters, for names that clash with these or are much like them.
     """
 
     system: str | Draft | Sequence[str | Draft]
@@ -106,9 +113,42 @@ class Options:
             found = getattr(self, name)
             if not isinstance(found, int) or found < least:
                 raise Invalid(f"expected {name}= of {least} or more, found {found!r}")
-        if self.timeout_s is not None and not self.timeout_s > 0:
+        if self.timeout_s is not None and not _is_time(self.timeout_s):
             raise Invalid(f"expected timeout_s= above 0, found {self.timeout_s!r}")
-        _ = self.toolbox
+        check_values(self.parameters)
+        self._check_listeners()
+        # Made once, so that a call that changes something else need not make them again.
+        tools = tuple([_tool(given) for given in _listed("tools", self.tools)])
+        object.__setattr__(self, "tools", tools)
+        self._check_tools()
+
+    def _check_listeners(self) -> None:
+        observers = _listed("observers", self.observers)
+        object.__setattr__(self, "observers", observers)
+        listeners: list[tuple[str, object]] = [("observers", each) for each in observers]
+        listeners += [("on_action", self.on_action)] if self.on_action is not None else []
+        for name, listener in listeners:
+            if not callable(listener):
+                raise Invalid(f"expected {name}= to be functions, found {listener!r}")
+            if _is_async(listener):
+                raise Invalid(
+                    f"expected {name}= not to be async, as it is called at once and nobody would "
+                    "await it: give a function that hands on what it is told"
+                )
+        if self.checkpoint is not None and not callable(self.checkpoint):
+            raise Invalid(f"expected checkpoint= to be a function, found {self.checkpoint!r}")
+
+    def _check_tools(self) -> None:
+        for native in [given for given in self.tools if _is_native(given)]:
+            if native.name in self.toolbox:
+                raise _two_named(native.name)
+        for made in self.toolbox.values():
+            if made.retries and (made.policy or self.default_policy) == "once":
+                raise Invalid(
+                    f"expected no retries= of {made.name}, which runs once, as nothing else is "
+                    "declared: give it a policy=, such as 'keyed' if it can tell by its "
+                    "idempotency key that it has run"
+                )
 
     def but(self, given: Mapping[str, Any]) -> Options:
         """Make the options of one call; what is None there stays as it is."""
@@ -124,18 +164,24 @@ class Options:
     def toolbox(self) -> dict[str, Tool]:
         """The tools by name. Raises `Invalid` for two of one name."""
         box: dict[str, Tool] = {}
-        for made in _tools(self.tools):
+        for given in self.tools:
+            if isinstance(given, Tool):
+                made = given
+            elif isinstance(given, ToolSpec) and given.native is None:
+                made = Tool(given.name, given.description, given.parameters)
+            else:
+                continue  # The provider runs it.
             if made.name in box:
-                raise Invalid(f"expected tools of different names, found two named {made.name}")
+                raise _two_named(made.name)
             box[made.name] = made
         return box
 
     @cached_property
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools as the model is told of them."""
-        own = self.toolbox.values()
+        own = [given for given in self.tools if isinstance(given, Tool)]
         return (
-            *[ToolSpec(tool.name, tool.description, tool.parameters) for tool in own],
+            *[ToolSpec(made.name, made.description, made.parameters) for made in own],
             *[given for given in self.tools if isinstance(given, ToolSpec)],
         )
 
@@ -153,15 +199,48 @@ class Options:
 
 
 _NAMES = frozenset([each.name for each in fields(Options)])
+_KNOWN = frozenset(CallOptions.__annotations__)
 
 
 def split_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Tell options from request parameters, which are given in the same way."""
+    """Tell options from request parameters, which are given in the same way.
+
+    What is None among these is not given. Raises `Invalid` for a slip in the name of an option.
+    """
     named = {name: value for name, value in given.items() if name in _NAMES}
-    others = {name: value for name, value in given.items() if name not in _NAMES}
-    return named, {**others, **(named.pop("parameters", None) or {})}
+    others = {
+        name: value for name, value in given.items() if name not in _NAMES and value is not None
+    }
+    check_names(given.keys() - _KNOWN, _NAMES)
+    explicit = named.pop("parameters", None) or {}
+    check_values(explicit)
+    return named, {**others, **explicit}
 
 
-def _tools(given: Iterable[ToolLike]) -> list[Tool]:
-    found = [each for each in given if not isinstance(each, ToolSpec)]
-    return [each if isinstance(each, Tool) else tool(each) for each in found]
+def _listed(name: str, given: Any) -> tuple[Any, ...]:  # noqa: ANN401 - anything may be given
+    """Take a list of things. Raises `Invalid` for one thing alone."""
+    if callable(given) or isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise Invalid(f"expected {name}= as a list, found {given!r}: write {name}=[…]")
+    return tuple(given)
+
+
+def _tool(given: ToolLike) -> Tool | ToolSpec:
+    return given if isinstance(given, Tool | ToolSpec) else tool(given)
+
+
+def _is_native(given: ToolLike) -> TypeGuard[ToolSpec]:
+    """Whether something is the provider's to run."""
+    return isinstance(given, ToolSpec) and given.native is not None
+
+
+def _two_named(name: str) -> Invalid:
+    return Invalid(f"expected tools of different names, found two named {name}")
+
+
+def _is_time(given: object) -> bool:
+    return isinstance(given, int | float) and not isinstance(given, bool) and given > 0
+
+
+def _is_async(listener: Callable[..., object]) -> bool:
+    called = getattr(type(listener), "__call__", None)  # noqa: B004 - of an object that is called
+    return inspect.iscoroutinefunction(listener) or inspect.iscoroutinefunction(called)

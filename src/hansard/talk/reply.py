@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..errors import AnswerCut, InvalidAnswer
+from ..errors import AnswerCut, InvalidAnswer, OutputMismatch, Unsayable
 from ..messages import Message, Usage
 from ..record.entries import Attempt, Said, TurnEnd
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..neutral import LossReport
     from ..record.entries import Entry
     from ..record.record import Record
+    from ..record.turns import TurnHead
     from ..state import Rejected, State
     from ..tools.context import Action
     from ..turn.effects import Wait
@@ -27,7 +28,8 @@ __all__ = ["Reply"]
 class Reply:
     """The answer that a turn ended with, or the calls that it waits for.
 
-    All but ``actions`` is read from the record, when it is asked for.
+    All but ``actions`` is read from the record, when it is asked for. ``earlier`` is the reply of
+    the turn that was still open, and that was finished before this one began; None where none was.
     """
 
     def __init__(
@@ -40,14 +42,20 @@ class Reply:
         waits: Wait | None = None,
         actions: Sequence[Action] = (),
         decode: Callable[[str], object] | None = None,
+        rescue: Callable[[Record], State] | None = None,
+        head: TurnHead | None = None,
+        earlier: Reply | None = None,
     ) -> None:
         self.record = record
         self.actions = tuple(actions)
+        self.earlier = earlier
         self._read_entries = entries
         self._arrival = arrival
         self._save = save
         self._waits = waits
         self._decode = decode
+        self._rescue = rescue or save
+        self._head = head
 
     # -- the answer -----------------------------------------------------------------------------
 
@@ -92,7 +100,13 @@ class Reply:
 
         Raises `OutputMismatch`, with the text, where it is not of that type.
         """
-        return self._decode(self.text) if self._decode and not self._waits else None
+        if self._decode is None or self._waits:
+            return None
+        try:
+            return self._decode(self.text)
+        except OutputMismatch as error:
+            error.state = self._rescue(self.record)
+            raise
 
     # -- what the turn waits for ------------------------------------------------------------------
 
@@ -123,10 +137,13 @@ class Reply:
     def problems(self) -> tuple[str, ...]:
         """What is wrong with the answer, as the codes of `Problem`; empty where it is valid.
 
-        An invalid answer is on the record, and not part of the conversation that goes on.
+        An invalid answer is on the record, and not part of the conversation that goes on. A turn
+        that was abandoned has the one problem ``abandoned``.
         """
-        ends = [entry for entry in self._entries if isinstance(entry, TurnEnd)]
-        return tuple([code for end in ends if end.status == "failed" for code in end.error.split()])
+        end = self._end
+        if end is None or end.status == "done":
+            return ()
+        return tuple(end.error.split()) if end.status == "failed" else ("abandoned",)
 
     @property
     def valid(self) -> bool:
@@ -136,9 +153,11 @@ class Reply:
     def check(self) -> None:
         """Raise `InvalidAnswer` where the answer is invalid, `AnswerCut` where it was cut."""
         if self.problems:
+            kept = self._last is not None and not self._last.problems
+            left = "what was valid in it is kept" if kept else "nothing of it is left"
             raise InvalidAnswer(
                 f"expected a valid answer, found these problems: {', '.join(self.problems)}; the "
-                "turn has failed, and its prompt is not part of the conversation that goes on",
+                f"turn is over, and {left} in the conversation that goes on",
                 problems=self.problems,
             )
         if self.finish_reason == "length":
@@ -152,8 +171,16 @@ class Reply:
 
     @cached_property
     def state(self) -> State:
-        """The conversation as opaque bytes, to be given back next time."""
-        return self._save(self.record)
+        """The conversation as opaque bytes, to be given back next time.
+
+        Raises `Unsayable` where a chat that writes version 1 waits in an open turn; the error's
+        ``.state`` has the conversation in version 2.
+        """
+        try:
+            return self._save(self.record)
+        except Unsayable as error:
+            error.state = self._rescue(self.record)
+            raise
 
     @property
     def rejected(self) -> Rejected | None:
@@ -181,6 +208,12 @@ class Reply:
     def _entries(self) -> Sequence[Entry]:
         """The entries of this turn."""
         return self._read_entries()
+
+    @cached_property
+    def _end(self) -> TurnHead | TurnEnd | None:
+        """How the turn ended; a blob has that, though it has no such entry."""
+        ends = [entry for entry in self._entries if isinstance(entry, TurnEnd)]
+        return ends[-1] if ends else self._head
 
     @cached_property
     def _last(self) -> Said | None:

@@ -5,7 +5,7 @@ Leaving a stream early loses nothing: what has come is on the record, and ``stat
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from ..errors import Invalid
 
@@ -38,6 +38,8 @@ class Stream:
         self._talk = talk
         self._events = driver.stream(talk.acts())
         self._reply: Reply | None = None
+        self._failed: BaseException | None = None
+        self._left = False
 
     def __iter__(self) -> Self:
         return self
@@ -49,11 +51,14 @@ class Stream:
             if done.value is not None:
                 self._reply = done.value
             raise
+        except BaseException as error:
+            self._failed = error
+            raise
 
     @property
     def reply(self) -> Reply:
         """The same as `Chat.send` gives. Raises `Invalid` before the end of the stream."""
-        return _ended(self._reply)
+        return self._reply or _missing(self._failed, left=self._left)
 
     @property
     def state(self) -> State:
@@ -68,6 +73,7 @@ class Stream:
 
     def close(self) -> None:
         """Leave. The answer is cut off here, and what has come of it is on the record."""
+        self._left = True
         self._events.close()
 
     def __enter__(self) -> Self:
@@ -89,17 +95,25 @@ class AsyncStream:
         self._talk = talk
         self._driver = driver
         self._events = driver.stream(talk.acts())
+        self._failed: BaseException | None = None
+        self._left = False
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> TurnEvent:
-        return await anext(self._events)
+        try:
+            return await anext(self._events)
+        except StopAsyncIteration:
+            raise
+        except BaseException as error:
+            self._failed = error
+            raise
 
     @property
     def reply(self) -> Reply:
         """The same as `AsyncChat.send` gives. Raises `Invalid` before the end of the stream."""
-        return _ended(self._driver.outcome)
+        return self._driver.outcome or _missing(self._failed, left=self._left)
 
     @property
     def state(self) -> State:
@@ -114,6 +128,7 @@ class AsyncStream:
 
     async def close(self) -> None:
         """Leave. The answer is cut off here, and what has come of it is on the record."""
+        self._left = True
         await self._events.aclose()
 
     async def __aenter__(self) -> Self:
@@ -128,10 +143,15 @@ class AsyncStream:
         await self.close()
 
 
-def _ended(reply: Reply | None) -> Reply:
-    if reply is None:
-        raise Invalid(
-            "expected a stream that has ended, found one that has not: read it to its end, or "
-            "call finish() first; stream.state has the conversation so far"
+def _missing(failed: BaseException | None, *, left: bool) -> NoReturn:
+    """Say why there is no reply, and what to do."""
+    if failed is not None:
+        found = f"one that ended with {type(failed).__name__}: go on with resume(stream.state)"
+    elif left:
+        found = "one that was left: go on with resume(stream.state)"
+    else:
+        found = (
+            "one that has not: read it to its end, or call finish() first; stream.state has the "
+            "conversation so far"
         )
-    return reply
+    raise Invalid(f"expected a stream that has ended with a reply, found {found}")

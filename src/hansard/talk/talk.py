@@ -17,14 +17,18 @@ import msgspec
 
 from .. import clock
 from ..dialects.dialect import Ask
+from ..dialects.pairing import answers
 from ..drivers.drive import Drive, Plan
 from ..errors import Invalid, InvalidTurn, PendingCalls, ToolIdempotencyError, TooManyRounds
+from ..record.entries import TurnEnd
 from ..record.turns import closed_turn, entries_of
 from ..tools import outputs
 from ..turn import writing
 from ..turn.effects import Wait
+from ..turn.machine import TOO_MANY_ROUNDS
 from ..turn.standing import callers_calls
-from .inputs import is_of, pair
+from . import past
+from .inputs import pair
 from .reply import Reply
 
 if TYPE_CHECKING:
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from ..models import Model
     from ..record.entries import Entry
     from ..record.record import Record
+    from ..record.turns import TurnHead
     from ..state import State
     from ..tools.context import Action
     from ..turn.effects import Finish
@@ -50,7 +55,11 @@ _LOG = logging.getLogger("hansard")
 
 @dataclass
 class Talk:
-    """One call. ``save`` must be able to spell any record, also one with an open turn."""
+    """One call. ``rescue`` can spell any record, ``save`` perhaps none with an open turn.
+
+    One that ``resumes`` has nothing to say: it goes on with the turn that is open, or gives the
+    last reply again.
+    """
 
     model: Model
     options: Options
@@ -60,17 +69,19 @@ class Talk:
     rescue: Callable[[Record], State]
     turn_id: str | None = None
     stream: bool = False
+    resumes: bool = False
     actions: list[Action] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Start where the conversation stands."""
+        self._record = self.arrival.record
         self._drive: Drive | None = None
         self._deadline_s: float | None = None
 
     @property
     def record(self) -> Record:
         """What is on the record so far."""
-        return self._drive.record if self._drive else self.arrival.record
+        return self._drive.record if self._drive else self._record
 
     @property
     def state(self) -> State:
@@ -88,22 +99,54 @@ class Talk:
         except BaseException as error:
             error.state = self.state  # type: ignore[attr-defined]
             raise
-
-    def last_reply(self) -> Reply | None:
-        """The reply of the turn before, where no turn is open."""
-        record = self.arrival.record
-        if record.turn is not None or self.inputs.messages or self.inputs.results:
-            return None
-        return self._make_reply(record, partial(entries_of, record, record.turn_number))
+        finally:
+            # A drive and its talk hold each other: the state would wait for the cycle collector.
+            self._record, self._drive = self.record, None
 
     def _acts(self) -> Generator[Act, object, Reply]:
+        if self.resumes and (self.inputs.messages or self.inputs.results):
+            raise Invalid(
+                "expected nothing but leading system messages, found more to say: use send(…)"
+            )
+        if (known := self._known_turn()) is not None:
+            return self._tell_again(known)
         if self._goes_on():
             return (yield from self._go_on())
-        if self.turn_id is not None and (known := self._known_turn(self.turn_id)) is not None:
-            return known
+        earlier = None
         if self.arrival.record.turn is not None:
-            yield from self._finish_earlier()
-        return (yield from self._begin())
+            earlier = yield from self._finish_earlier()
+        return (yield from self._begin(earlier))
+
+    # -- a turn that is over ----------------------------------------------------------------------
+
+    def _known_turn(self) -> TurnHead | None:
+        """The turn that this is about, if it is over and something of it is left."""
+        record = self.arrival.record
+        if self.resumes and record.turn is None:
+            return self._last_turn()
+        head = None if self.turn_id is None else closed_turn(record, self.turn_id)
+        if head is None:
+            return None
+        if self.inputs.messages:
+            self._check_same(head.input_digest)
+        return head if past.is_left(record, head) else None
+
+    def _last_turn(self) -> TurnHead:
+        if (head := past.last_turn(self.arrival.record)) is None:
+            rejected = self.arrival.rejected
+            aside = f" (the state was set aside: {rejected.detail})" if rejected else ""
+            raise Invalid(
+                "expected a conversation in which something was asked, found none to go on with"
+                f"{aside}: begin with send(…)"
+            )
+        return head
+
+    def _tell_again(self, head: TurnHead) -> Reply:
+        """Give the reply of a turn again, or raise its error again. Nobody is asked."""
+        record = self.arrival.record
+        reply = self._make_reply(record, partial(entries_of, record, head.number), head=head)
+        past.raise_again(head)
+        return self._checked(reply, head.error)
 
     # -- a turn that is open ----------------------------------------------------------------------
 
@@ -114,32 +157,41 @@ class Talk:
             if self.inputs.results or not self.inputs.messages:
                 self._refuse_to_go_on()
             return False
+        if self.inputs.results or not self.inputs.messages:
+            return True
         same = self.turn_id is not None and self.turn_id == turn.begin.turn_id
         if same:
             self._check_same(turn.begin.input_digest)
-        return same or bool(self.inputs.results) or not self.inputs.messages
+        return same
 
     def _refuse_to_go_on(self) -> None:
-        if self.inputs.results:
-            raise Invalid(
-                "expected results for calls that wait for them, found a conversation in which no "
-                "call does: nothing was recorded"
-            )
-        raise Invalid("expected something to say, found nothing: chat.send(state, user('…'))")
+        if not self.inputs.results:
+            raise Invalid("expected something to say, found nothing: chat.send(state, user('…'))")
+        carried = ", as it was carried over from another dialect" if self.arrival.converted else ""
+        raise Invalid(
+            "expected results for calls that wait for them, found a conversation in which no call "
+            f"does{carried}: nothing was recorded"
+        )
 
     def _go_on(self) -> Generator[Act, object, Reply]:
         record = self.arrival.record
         drive = self._start(record, stream=self.stream)
         results = self.inputs.results
         answered = pair(self._answerable(record), results) if results else []
-        turn = record.turn
-        if self.turn_id is None or turn is None or self.turn_id != turn.begin.turn_id:
+        if self.inputs.messages and not self._is_prompt_of(record):
             # Before the results: so a dialect can say both in one message.
             said = writing.said(drive.record, self.inputs.messages, "append", at_us=clock.now_us())
             drive.stage(*said)
         for call, result in answered:
             drive.stage(writing.outcome(drive.record, call, result, at_us=clock.now_us()))
         return self._reply(drive, (yield from drive.run()))
+
+    def _is_prompt_of(self, record: Record) -> bool:
+        """Whether what is said is what the open turn was begun with, said again."""
+        begin = record.turn.begin if record.turn else None
+        if begin is None or begin.turn_id != self.turn_id:
+            return False
+        return not self.inputs.results or begin.input_digest == self._digest()
 
     def _answerable(self, record: Record) -> Sequence[ToolCall]:
         """The calls that results are expected for.
@@ -148,41 +200,37 @@ class Talk:
         """
         rules = self.options.rules
         own = callers_calls(record, rules)
-        if all([any([is_of(result, call) for call in own]) for result in self.inputs.results]):
+        if all([any([answers(result, call) for call in own]) for result in self.inputs.results]):
             return own
         return callers_calls(record, msgspec.structs.replace(rules, run_tools=False))
 
-    def _finish_earlier(self) -> Generator[Act, object, None]:
-        """Bring the turn that is open to its end, so that another can begin."""
+    def _finish_earlier(self) -> Generator[Act, object, Reply]:
+        """Bring the turn that is open to its end, so that another can begin, and give its reply."""
         drive = self._start(self.arrival.record, stream=False, earlier=True)
         ended = yield from drive.run()
         if isinstance(ended, Wait):
             _refuse_to_wait(ended)
+        record = drive.record
+        entries = partial(entries_of, record, record.turn_number)
+        reply = self._make_reply(record, entries, decodes=False)
+        self.actions = []
+        return reply
 
     # -- a new turn -------------------------------------------------------------------------------
 
-    def _begin(self) -> Generator[Act, object, Reply]:
+    def _begin(self, earlier: Reply | None) -> Generator[Act, object, Reply]:
         drive = self._start(self.record, stream=self.stream)
         at_us = clock.now_us()
         digest = self._digest() if self.turn_id is not None else ""
         turn_id = clock.new_name() if self.turn_id is None else self.turn_id
         drive.stage(writing.begin(drive.record, turn_id, at_us=at_us, input_digest=digest))
         drive.stage(*writing.said(drive.record, self.inputs.messages, "input", at_us=at_us))
-        return self._reply(drive, (yield from drive.run()))
+        return self._reply(drive, (yield from drive.run()), earlier)
 
     def _digest(self) -> str:
         """What tells one input from another."""
         spelled = b"\n".join([message.raw for message, _ in self.inputs.messages])
         return blake2b(spelled, digest_size=16).hexdigest()
-
-    def _known_turn(self, turn_id: str) -> Reply | None:
-        """The reply of a turn that is over, if one had this id."""
-        record = self.arrival.record
-        head = closed_turn(record, turn_id)
-        if head is None:
-            return None
-        self._check_same(head.input_digest)
-        return self._make_reply(record, partial(entries_of, record, head.number))
 
     def _check_same(self, digest: str) -> None:
         if digest and digest != self._digest():
@@ -240,25 +288,39 @@ class Talk:
 
     # -- the end ----------------------------------------------------------------------------------
 
-    def _reply(self, drive: Drive, ended: Wait | Finish) -> Reply:
+    def _reply(self, drive: Drive, ended: Wait | Finish, earlier: Reply | None = None) -> Reply:
         record = drive.record
         waits = ended if isinstance(ended, Wait) else None
         if waits is not None and waits.waiting_for("settlement"):
             _refuse_to_wait(waits)
-        reply = self._make_reply(record, partial(entries_of, record, record.turn_number), waits)
-        if "too_many_rounds" in reply.problems:
+        entries = partial(entries_of, record, record.turn_number)
+        reply = self._make_reply(record, entries, waits, earlier=earlier)
+        last = record.entry(record.length - 1)
+        return self._checked(reply, last.error if isinstance(last, TurnEnd) else "")
+
+    def _checked(self, reply: Reply, error: str) -> Reply:
+        """Raise what this turn's end is raised as, or give its reply."""
+        if error == TOO_MANY_ROUNDS:
             raise TooManyRounds(
-                f"expected an answer within {self.options.max_rounds} rounds of calls, found one "
-                "call more: the turn has failed; raise max_rounds= if the work needs more"
+                "expected the turn to end within the answers that max_rounds= allows, found that "
+                'the model wants to go on: calls of the last answer were not run; say "go on" '
+                "from error.state, with a higher max_rounds="
             )
         if self.options.strict:
             reply.check()
         return reply
 
     def _make_reply(
-        self, record: Record, entries: Callable[[], Sequence[Entry]], waits: Wait | None = None
+        self,
+        record: Record,
+        entries: Callable[[], Sequence[Entry]],
+        waits: Wait | None = None,
+        *,
+        head: TurnHead | None = None,
+        earlier: Reply | None = None,
+        decodes: bool = True,
     ) -> Reply:
-        output = self.options.output
+        output = self.options.output if decodes else None
         return Reply(
             record,
             entries,
@@ -267,6 +329,9 @@ class Talk:
             waits=waits,
             actions=self.actions,
             decode=None if output is None else partial(outputs.decode, output),
+            rescue=self.rescue,
+            head=head,
+            earlier=earlier,
         )
 
 

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias, get_args
 
 from ..errors import Invalid
 
-__all__ = ["DEFAULT_POLICY", "POLICIES", "Policy", "check_policy", "needs_intent"]
+__all__ = ["DEFAULT_POLICY", "POLICIES", "Policy", "check_policy", "needs_intent", "runs_again"]
 
 Policy: TypeAlias = Literal["reads", "keyed", "transactional", "once"]
 
@@ -27,6 +27,11 @@ DEFAULT_POLICY: Policy = "once"
 def needs_intent(policy: Policy) -> bool:
     """Whether the record must say that a call is about to start, before it does."""
     return policy in ("once", "transactional")
+
+
+def runs_again(policy: Policy) -> bool:
+    """Whether a call that may have run can simply be run again: what it did counts once."""
+    return policy != "once"
 
 
 def check_policy(policy: str) -> None:

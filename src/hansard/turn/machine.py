@@ -15,7 +15,7 @@ Rules:
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ..errors import ToolError
 from ..tools import results
@@ -31,7 +31,7 @@ from .effects import (
     call_key,
     model_key,
 )
-from .standing import STANDINGS, Look, look
+from .standing import IN_DOUBT, STANDINGS, Look, look
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,13 +39,16 @@ if TYPE_CHECKING:
 
     from ..messages import ToolCall
     from ..record.entries import Entry
-    from ..record.record import OpenTurn, Record, Round
+    from ..record.record import Record, Round
     from ..tools.tool import Tool
     from .effects import WaitingFor
     from .rules import Rules
     from .standing import Doing
 
-__all__ = ["SITUATIONS", "Situation", "next_effects", "situation"]
+__all__ = ["SITUATIONS", "TOO_MANY_ROUNDS", "Situation", "next_effects", "situation"]
+
+TOO_MANY_ROUNDS: Final = "too_many_rounds"
+"""The error of a turn that went on calling tools beyond the limit."""
 
 Situation: TypeAlias = Literal[
     "over",
@@ -66,6 +69,8 @@ SITUATIONS: dict[Situation, str] = {
     "out of rounds": "answer what is pending, end the turn: failed",
     "calls pending": "see to each call",
 }
+
+_NO_ROUND_LEFT = ToolError("This call was not run: the limit of rounds for this turn is reached.")
 
 _WAITS: dict[Doing, WaitingFor] = {
     "wait for a result": "result",
@@ -111,53 +116,34 @@ def next_effects(
         return () if key in running else (CallModel(key),)
     if now == "answered":
         return (Append((writing.end(record, "done", at_us=at_us),)),)
-    if now == "calls pending":
-        return _for_calls(record, turn, rules, running, at_us)
-    if now == "out of rounds" and turn.round is not None:
-        return _refuse(record, turn.round, running, at_us)
+    if turn.round is not None:
+        return _for_calls(record, turn.round, rules, running, at_us, refused=now == "out of rounds")
     error = "too_many_rounds" if now == "out of rounds" else " ".join(turn.faults)
     return (Append((writing.end(record, "failed", at_us=at_us, error=error),)),)
 
 
-def _refuse(
-    record: Record, round_: Round, running: AbstractSet[str], at_us: int
-) -> tuple[Effect, ...]:
-    """Answer the calls for which no round is left, unless they have been started."""
-    error = ToolError("This call was not run: the limit of rounds for this turn is reached.")
-    refused: list[Entry] = []
-    doubtful: list[ToolCall] = []
-    for call in round_.pending:
-        if call_key(record, call) in running:
-            continue
-        if call.position in round_.intents:
-            doubtful.append(call)
-            continue
-        result = results.failure(call, error)
-        refused.append(writing.outcome(record, call, result, at_us=at_us, ahead=len(refused)))
-    if refused:
-        return (Append(tuple(refused)),)
-    return (Wait(tuple([(call, "settlement") for call in doubtful])),) if doubtful else ()
-
-
 def _for_calls(
     record: Record,
-    turn: OpenTurn,
+    round_: Round,
     rules: Rules,
     running: AbstractSet[str],
     at_us: int,
+    *,
+    refused: bool,
 ) -> tuple[Effect, ...]:
     """See to each call of the open round that has no result yet."""
-    round_ = turn.round
-    if round_ is None:
-        return ()
     desk = _Desk(record, rules, at_us)
     keys = {call_key(record, call): call for call in round_.pending}
     for key, call in keys.items():
         if key in running:
             desk.places.take(call)
     for key, call in keys.items():
-        if key not in running:
-            desk.see(key, call, look(call, round_, rules))
+        if key in running:
+            continue
+        seen = look(call, round_, rules)
+        if refused and seen.standing not in IN_DOUBT:
+            seen = Look("no round left", results.failure(call, _NO_ROUND_LEFT))
+        desk.see(key, call, seen)
     return desk.effects()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,7 +21,9 @@ class Rules(msgspec.Struct, frozen=True):
 
     ``rounds_max`` bounds the calls of the model that have valid answers, ``retries`` how often an
     invalid answer is asked for again, ``concurrent_max`` how many tools run at once. Without
-    ``run_tools`` all calls are the caller's to answer.
+    ``run_tools`` all calls are the caller's to answer. ``transactions`` says that the writes of a
+    tool and its outcome can be committed together here; where they cannot, a ``transactional``
+    tool is one that runs ``once``.
     """
 
     tools: Mapping[str, Tool] = msgspec.field(default_factory=dict)
@@ -29,7 +32,14 @@ class Rules(msgspec.Struct, frozen=True):
     retries: int = 2
     concurrent_max: int = 8
     run_tools: bool = True
+    transactions: bool = False
 
     def policy(self, tool: Tool) -> Policy:
         """What happens to a tool's calls after a crash."""
-        return tool.policy or self.default_policy
+        policy = tool.policy or self.default_policy
+        return "once" if policy == "transactional" and not self.transactions else policy
+
+    def left_to_people(self, tool: Tool) -> Rules:
+        """These rules, where a tool could not say what became of a call: then a person has to."""
+        tools = {**self.tools, tool.name: dataclasses.replace(tool, on_unknown=None)}
+        return msgspec.structs.replace(self, tools=tools)

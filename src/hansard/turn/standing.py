@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from ..errors import ToolError
 from ..tools import results
-from ..tools.policies import needs_intent
+from ..tools.policies import needs_intent, runs_again
 
 if TYPE_CHECKING:
     from ..messages import ToolCall, ToolResult
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..tools.tool import Tool
     from .rules import Rules
 
-__all__ = ["STANDINGS", "Doing", "Look", "Standing", "callers_calls", "look"]
+__all__ = ["IN_DOUBT", "STANDINGS", "Doing", "Look", "Standing", "callers_calls", "look"]
 
 Standing: TypeAlias = Literal[
     "running",  # this driver has it in flight
@@ -26,6 +26,7 @@ Standing: TypeAlias = Literal[
     "in doubt, its tool decides",
     "no such tool",
     "denied",
+    "no round left",  # the turn has had as many answers as it may
     "the caller's",
     "unfit",  # its arguments are not what the tool takes
     "unapproved",
@@ -50,12 +51,16 @@ STANDINGS: dict[Standing, Doing] = {
     "in doubt, its tool decides": "ask the tool",
     "no such tool": "answer",
     "denied": "answer",
+    "no round left": "answer",
     "the caller's": "wait for a result",
     "unfit": "answer",
     "unapproved": "wait for approval",
     "ready": "run",
     "ready, once": "intend, run",
 }
+
+IN_DOUBT: frozenset[Standing] = frozenset({"in doubt", "in doubt, its tool decides"})
+"""It may have run, and nothing may be said of it before somebody knows."""
 
 
 class Look(NamedTuple):
@@ -71,7 +76,7 @@ def look(call: ToolCall, round_: Round, rules: Rules) -> Look:
     tool = rules.tools.get(call.name)
     policy = rules.policy(tool) if tool else rules.default_policy
     started = call.position in round_.intents or round_.outcome(call) is not None
-    if started and policy == "once":
+    if started and not runs_again(policy):
         decides = tool is not None and tool.on_unknown is not None
         return Look("in doubt, its tool decides" if decides else "in doubt")
     if not rules.run_tools:
