@@ -6,7 +6,7 @@ import importlib
 import platform
 import sys
 
-ALL = ("blob_turn", "stream_reading", "import_time")
+ALL = ("blob_turn", "stream_reading", "turn_overhead", "import_time")
 
 
 def main(names: list[str]) -> int:
