@@ -13,7 +13,7 @@ parsed, and then fully checked, when somebody looks at it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated
 from zlib import crc32
 
 import msgspec
@@ -21,23 +21,17 @@ import msgspec
 from .. import rawjson
 from ..dialects.dialect import splice_body
 from ..errors import DecodeError
-from ..messages import Finish, Role, Usage
-from .context import Context, Line, Stored
-from .entries import (
-    Author,
-    Compaction,
-    Said,
-    decode_entries,
-    encode_entries,
-    spell,
-)
+from .context import Context
+from .entries import decode_entries, encode_entries, spell
+from .heads import Headed, LineHead, decoded, heads_of
 from .record import Record
 from .turns import TurnHead, ended
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from ..dialects.dialect import Dialect
+    from .context import Line
 
 __all__ = ["LoadedRoot", "read", "write"]
 
@@ -48,27 +42,7 @@ _START = re.compile(
 _END = re.compile(rb',"sum":"([0-9a-f]{8})"\}')
 _END_SIZE = 18
 
-_MARK = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},]', re.DOTALL)
-_STEPS = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
-_UNCOUNTED_MAX = 1 << 20
-"""How many elements may be taken apart without having been counted."""
-
 _Count = Annotated[int, msgspec.Meta(ge=0)]
-
-
-class LineHead(msgspec.Struct, frozen=True, array_like=True):
-    """What the blob says of one message, beside the message."""
-
-    seq: int
-    turn: int
-    at_us: int
-    role: Role
-    author: Author | Literal["compaction"]
-    items: Annotated[int, msgspec.Meta(ge=1)] = 1
-    finish: Finish | None = None
-    usage: tuple[int, int, int, int, int] | None = None
-    pin: bool = False
-    stands_for: tuple[int, int, str] | None = None
 
 
 _NOTHING = msgspec.Raw(b"[]")
@@ -98,7 +72,7 @@ _DEPTH_MAX = rawjson.DEPTH_MAX + 4
 _decode_rest = msgspec.json.Decoder(_Rest).decode
 
 
-class LoadedRoot(Stored):
+class LoadedRoot(Headed):
     """The messages of a blob of version 2."""
 
     def __init__(self, dialect: Dialect, messages: memoryview, rest: _Rest, crc: int) -> None:
@@ -109,95 +83,16 @@ class LoadedRoot(Stored):
         self.tokens = rest.tokens
         self.compacted_us = rest.compacted_us
 
-    def lines(self) -> Sequence[Line]:
-        heads = _decoded(self.rest.heads, list[LineHead])
-        count = sum([head.items for head in heads])
-        odd = count > _UNCOUNTED_MAX if self.dialect.itemized else len(heads) != count
-        if odd or len(heads) != self.count or _has_more(self.messages, count):
-            raise _unlike_headers()
-        items = self.items()
-        if len(items) != count:
-            raise _unlike_headers()
-        lines = []
-        start = 0
-        for head in heads:
-            raw = self.dialect.unsplice(items[start : start + head.items])
-            lines.append(_line(head, raw, self.dialect))
-            start += head.items
-        return lines
+    def heads(self) -> list[LineHead]:
+        return decoded(self.rest.heads, list[LineHead])
 
     def turns(self) -> list[TurnHead]:
         """The closed turns that were known when the blob was written."""
-        return [*_decoded(self.rest.turns, list[TurnHead]), *self.hollow()]
+        return [*decoded(self.rest.turns, list[TurnHead]), *self.hollow()]
 
     def hollow(self) -> list[TurnHead]:
         """The last of them, where it left no message."""
         return [] if self.rest.hollow is None else [self.rest.hollow]
-
-
-def _unlike_headers() -> DecodeError:
-    return DecodeError("expected a header for each message", reason="corrupt_blob")
-
-
-def _has_more(messages: bytes | memoryview, count: int) -> bool:
-    """Whether there are more messages than that, found out before memory is spent on them."""
-    if bytes(messages).count(b",") < _UNCOUNTED_MAX:
-        return False
-    deep = found = 0
-    for mark in _MARK.finditer(messages):
-        step = _STEPS.get(mark[0], 0)
-        deep += step
-        found += deep == 0 and mark[0] == b","
-        if found >= count:
-            return True
-    return False
-
-
-Decoded = TypeVar("Decoded")
-
-
-def _decoded(raw: msgspec.Raw, kind: type[Decoded]) -> Decoded:
-    """Decode headers. Lone surrogates, which msgspec refuses, can be in names that others gave."""
-    try:
-        return msgspec.json.decode(raw, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
-    try:
-        return msgspec.convert(rawjson.value(rawjson.compact(bytes(raw))), kind)
-    except (msgspec.ValidationError, UnicodeEncodeError) as error:
-        raise DecodeError(f"expected headers: {error}", reason="corrupt_blob") from None
-
-
-def _line(head: LineHead, raw: bytes, dialect: Dialect) -> Line:
-    """Make the entry of a loaded message anew."""
-    if head.stands_for is not None:
-        first, last, strategy = head.stands_for
-        messages = (msgspec.Raw(raw),)
-        return Line(
-            Compaction(
-                seq=head.seq,
-                turn=head.turn,
-                at_us=head.at_us,
-                first=first,
-                last=last,
-                messages=messages,
-                strategy=strategy,
-            ),
-            raw,
-            dialect.project(raw),
-        )
-    said = Said(
-        seq=head.seq,
-        turn=head.turn,
-        at_us=head.at_us,
-        role=head.role,
-        author="append" if head.author == "compaction" else head.author,
-        raw=msgspec.Raw(raw),
-        pin=head.pin,
-        finish=head.finish,
-        usage=Usage(*head.usage) if head.usage else None,
-    )
-    return Line(said, raw, dialect.project(raw), head.pin)
 
 
 # -- writing ----------------------------------------------------------------------------------
@@ -231,7 +126,7 @@ def _rest(record: Record, added: list[Line], loaded: LoadedRoot | None) -> bytes
     rest = _Rest(
         count=context.count,
         next=opened[0].seq if opened else record.length,
-        heads=_grown(loaded.rest.heads if loaded else None, _heads(added, record.dialect)),
+        heads=_grown(loaded.rest.heads if loaded else None, heads_of(added, record.dialect)),
         turns=_grown(loaded.rest.turns if loaded else None, turns),
         hollow=hollow[0] if hollow else None,
         open=msgspec.Raw(encode_entries(opened)) if opened else _NOTHING,
@@ -265,45 +160,6 @@ def _grown(loaded: msgspec.Raw | None, new: Sequence[LineHead | TurnHead]) -> ms
     known = bytes(loaded)[1:-1] if loaded is not None else b""
     added = spell(new)[1:-1]
     return msgspec.Raw(b"[" + known + (b"," if known and added else b"") + added + b"]")
-
-
-def _heads(lines: Iterable[Line], dialect: Dialect) -> list[LineHead]:
-    return [_head(line, dialect) for line in lines]
-
-
-def _head(line: Line, dialect: Dialect) -> LineHead:
-    entry = line.entry
-    items = len(rawjson.elements(line.raw)) if dialect.itemized else 1
-    if isinstance(entry, Said):
-        usage = None if entry.usage is None else _figures(entry.usage)
-        return LineHead(
-            entry.seq,
-            entry.turn,
-            entry.at_us,
-            entry.role,
-            entry.author,
-            items,
-            entry.finish,
-            usage,
-            line.pin,
-        )
-    role = dialect.read(line.raw).role
-    if isinstance(entry, Compaction):
-        stands_for = (entry.first, entry.last, entry.strategy)
-        return LineHead(
-            entry.seq, entry.turn, entry.at_us, role, "compaction", items, stands_for=stands_for
-        )
-    return LineHead(entry.seq, entry.turn, entry.at_us, role, "tool", items, pin=line.pin)
-
-
-def _figures(usage: Usage) -> tuple[int, int, int, int, int]:
-    return (
-        usage.input_tokens,
-        usage.output_tokens,
-        usage.cached_tokens,
-        usage.cache_write_tokens,
-        usage.reasoning_tokens,
-    )
 
 
 def _closed_turns(record: Record, loaded: LoadedRoot | None) -> list[TurnHead]:
