@@ -8,7 +8,8 @@
     │   ├── InvalidState                a state that was refused, where refusal raises
     │   ├── InvalidKey                  a key or keyring that cannot seal anything
     │   ├── Unsayable                   this dialect has no words for it
-    │   └── UnknownDialect              no dialect is registered under that name
+    │   ├── UnknownDialect              no dialect is registered under that name
+    │   └── NoSuchConversation          a store has none of that name
     ├── PendingCalls                    the turn waits for tool results or a person
     ├── DecodeError (ValueError)        bytes from outside are not what they should be
     ├── ProviderError                   the provider answered with an error
@@ -22,6 +23,12 @@
     │   ├── AnswerCut                   it reached its length limit, where that was to raise
     │   ├── TooManyRounds               it went on calling tools beyond the limit
     │   └── OutputMismatch              it is not of the type that was asked for
+    ├── RevisionConflict                somebody else has appended in the meantime
+    ├── Busy                            somebody else is at work on the conversation
+    ├── LeaseLost                       one was at work on it, and is no longer
+    ├── StoreError                      a store cannot do what it is for
+    │   ├── StoreUnavailable            it cannot be reached, or cannot write: later
+    │   └── StoreCorrupt                what it gave back is not what was written
     ├── TimedOut (TimeoutError)         the time for the turn is over
     ├── ToolError                       a tool's own failure, worded for the model
     ├── ToolIdempotencyError            a call may have run, and must not run twice
@@ -42,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AnswerCut",
     "AnswerError",
+    "Busy",
     "ContextOverflow",
     "DecodeError",
     "HansardError",
@@ -52,14 +60,20 @@ __all__ = [
     "InvalidState",
     "InvalidTransition",
     "InvalidTurn",
+    "LeaseLost",
     "MissingExtra",
+    "NoSuchConversation",
     "NotAuthorized",
     "OutputMismatch",
     "Overloaded",
     "PendingCalls",
     "ProviderError",
     "RateLimited",
+    "RevisionConflict",
     "SealBroken",
+    "StoreCorrupt",
+    "StoreError",
+    "StoreUnavailable",
     "TimedOut",
     "TooManyRounds",
     "ToolError",
@@ -132,6 +146,10 @@ class Unsayable(Invalid):
 
 class UnknownDialect(Invalid):
     """No dialect of that name is registered."""
+
+
+class NoSuchConversation(Invalid):
+    """A store has no conversation of that name."""
 
 
 class PendingCalls(HansardError):
@@ -228,6 +246,46 @@ class OutputMismatch(AnswerError):
     def __init__(self, message: str, *, text: str = "") -> None:
         super().__init__(message)
         self.text = text
+
+
+class RevisionConflict(HansardError):
+    """Somebody else has appended in the meantime: read again, and decide again.
+
+    ``expected`` and ``actual`` are revisions; ``actual`` is None where there is no conversation.
+    """
+
+    def __init__(self, message: str, *, expected: object = None, actual: object = None) -> None:
+        super().__init__(message)
+        self.expected = expected
+        self.actual = actual
+
+
+class Busy(HansardError):
+    """Somebody else is at work on the conversation. ``owner`` says who, as they call themselves."""
+
+    def __init__(self, message: str, *, owner: str = "") -> None:
+        super().__init__(message)
+        self.owner = owner
+
+
+class LeaseLost(HansardError):
+    """One was at work on a conversation, and took too long. What was recorded by then is there."""
+
+
+class StoreError(HansardError):
+    """A store cannot do what it is for."""
+
+
+class StoreUnavailable(StoreError):
+    """A store cannot be reached, or cannot write. The same call may succeed later."""
+
+
+class StoreCorrupt(StoreError):
+    """A store gave back what nobody can have written. ``reason`` is a short stable code."""
+
+    def __init__(self, message: str, *, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class TimedOut(HansardError, TimeoutError):

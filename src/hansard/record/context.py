@@ -74,6 +74,15 @@ class Root:
         """The closed turns that the messages are of, in order, as far as they are known."""
         return ()
 
+    def turn(self, turn_id: str) -> TurnHead | None:
+        """The closed turn of that id; the last one, if several were given it."""
+        found = [head for head in self.turns() if head.turn_id == turn_id]
+        return found[-1] if found else None
+
+    def entries_of(self, number: int) -> tuple[Entry, ...]:
+        """What is here of the entries of one turn."""
+        return tuple([line.entry for line in self.lines() if line.entry.turn == number])
+
     def turn_ids(self) -> Mapping[int, str]:
         """The ids of those turns, by number."""
         return {head.number: head.turn_id for head in self.turns()}

@@ -32,9 +32,8 @@ class TurnHead(msgspec.Struct, frozen=True, array_like=True):
 
 def closed_turn(record: Record, turn_id: str) -> TurnHead | None:
     """The turn that was given this id, if it is over; the last one, if several were."""
-    heads = [*record.start.root.turns(), *ended(record.entries())]
-    found = [head for head in heads if head.turn_id == turn_id]
-    return found[-1] if found else None
+    found = [head for head in ended(record.entries()) if head.turn_id == turn_id]
+    return found[-1] if found else record.start.root.turn(turn_id)
 
 
 def ended(entries: Iterable[Entry]) -> Iterator[TurnHead]:
@@ -60,5 +59,4 @@ def entries_of(record: Record, number: int) -> tuple[Entry, ...]:
     here.reverse()
     if here and isinstance(here[0], TurnBegin):
         return tuple(here)
-    loaded = [line.entry for line in record.start.lines() if line.entry.turn == number]
-    return (*loaded, *here)
+    return (*record.start.root.entries_of(number), *here)

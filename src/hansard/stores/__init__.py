@@ -1,0 +1,1 @@
+"""Stores: where conversations live that must survive the process."""

@@ -1,0 +1,213 @@
+"""What a store is: a place where conversations are kept as pages, and handed out.
+
+A store knows nothing of messages. It appends a `Page` to a conversation, all of it or none, and
+gives pages back; what is in them is for `hansard.record` to say. `Store` blocks, `AsyncStore` has
+the same methods, awaited. `hansard.testing.store_conformance` says whether one keeps its promises.
+
+Rules:
+
+- An append is a compare-and-set: it goes where ``page.first`` says, if the conversation is there
+  and is the one that ``head.incarnation`` names; else `RevisionConflict`.
+- An append that has been made is known by its place and its commit id. Made again it changes
+  nothing, and gives the same receipt, whatever has happened since: whoever was cut off cannot
+  know that it had come through.
+- Only one has the lease of a conversation. Each time it is taken it gets a higher number, its
+  *fence*; time is the store's own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+import msgspec
+
+from ..record.pages import Head, Page, Revision
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..record.loading import Loading
+
+__all__ = [
+    "AsyncStore",
+    "Durability",
+    "Hold",
+    "Listed",
+    "Listing",
+    "Metadata",
+    "Receipt",
+    "Store",
+]
+
+Durability: TypeAlias = Literal["full", "normal", "none"]
+"""What an acknowledged append survives: the loss of power; the end of the process; nothing."""
+
+
+class Hold(msgspec.Struct, frozen=True):
+    """Who is at work on a conversation, and how long that is to be known.
+
+    Without a ``fence`` the lease is taken: `Busy` is raised while somebody else has it. With one
+    it is held on to: `LeaseLost` is raised where it has run out or somebody else has it. It then
+    lasts ``ttl_s`` from now; 0 lets go of it.
+    """
+
+    owner: str
+    ttl_s: float
+    fence: int | None = None
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """What an append came to; ``fence`` is that of the lease, 0 where none is held."""
+
+    revision: Revision
+    fence: int = 0
+
+
+class Metadata(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is known of a conversation beside what is said in it, to find it by."""
+
+    title: str = ""
+    user: str = ""
+    tags: tuple[str, ...] = ()
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A conversation in a listing."""
+
+    conversation: str
+    revision: Revision
+    metadata: Metadata = Metadata()
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """Some conversations, by name; ``after`` is where to go on, None where there are no more."""
+
+    conversations: tuple[Listed, ...]
+    after: str | None = None
+
+
+class Store(Protocol):
+    """Where conversations are kept. It can be shared by threads. See the module's rules."""
+
+    @property
+    def durability(self) -> Durability:
+        """What an acknowledged append survives."""
+
+    def append(
+        self,
+        conversation: str,
+        page: Page,
+        head: Head,
+        *,
+        hold: Hold | None = None,
+        turn_id: str | None = None,
+    ) -> Receipt:
+        """Append a page, after which the conversation stands as ``head`` says.
+
+        A page that begins with entry 0 makes the conversation. ``turn_id`` is the id of the turn
+        that begins in this page, for `read` to know. Raises `RevisionConflict`, `Busy`,
+        `LeaseLost` or `StoreUnavailable`; nothing has changed then, but that after the last one
+        nobody knows: append the same page again.
+        """
+
+    def read(self, conversation: str, *, turn_id: str | None = None) -> Loading | None:
+        """Give all that is needed to go on with a conversation; None if there is none.
+
+        That is its head, the pages from ``head.spans``, as they all are at one moment, and where
+        the turn of that id began.
+        """
+
+    def head(self, conversation: str) -> Head | None:
+        """Say where a conversation stands; None if there is none."""
+
+    def pages(self, conversation: str, *, after: int = 0) -> Sequence[Page]:
+        """Give all pages that have entries from ``after`` on, in order."""
+
+    def lease(self, conversation: str, hold: Hold) -> int:
+        """Take, hold on to or let go of the lease, as `Hold` says, and give its fence."""
+
+    def list(
+        self,
+        *,
+        prefix: str = "",
+        where: Metadata | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Listing:
+        """List conversations by name: those whose metadata has all that ``where`` has."""
+
+    def describe(self, conversation: str, metadata: Metadata) -> None:
+        """Replace what is known of a conversation. Raises `NoSuchConversation`."""
+
+    def fork(self, conversation: str, new: str, head: Head) -> Receipt:
+        """Make a conversation that shares the entries before ``head.seq`` with another.
+
+        ``head`` says where the new one stands. It costs the same at any length. Raises
+        `NoSuchConversation`, and `RevisionConflict` where there is a ``new`` one already (but
+        for the very same, made again).
+        """
+
+    def delete(self, conversation: str) -> None:
+        """Delete a conversation, if it is there. What its forks share stays until they go."""
+
+    def close(self) -> None:
+        """Let go of all connections and files."""
+
+
+class AsyncStore(Protocol):
+    """`Store` under asyncio: the same methods, awaited."""
+
+    @property
+    def durability(self) -> Durability: ...
+
+    async def append(
+        self,
+        conversation: str,
+        page: Page,
+        head: Head,
+        *,
+        hold: Hold | None = None,
+        turn_id: str | None = None,
+    ) -> Receipt:
+        """`Store.append`. One that is cancelled may have been made."""
+        ...
+
+    async def read(self, conversation: str, *, turn_id: str | None = None) -> Loading | None:
+        """`Store.read`."""
+        ...
+
+    async def head(self, conversation: str) -> Head | None:
+        """`Store.head`."""
+        ...
+
+    async def pages(self, conversation: str, *, after: int = 0) -> Sequence[Page]:
+        """`Store.pages`."""
+        ...
+
+    async def lease(self, conversation: str, hold: Hold) -> int:
+        """`Store.lease`."""
+        ...
+
+    async def list(
+        self,
+        *,
+        prefix: str = "",
+        where: Metadata | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Listing:
+        """`Store.list`."""
+        ...
+
+    async def describe(self, conversation: str, metadata: Metadata) -> None:
+        """`Store.describe`."""
+
+    async def fork(self, conversation: str, new: str, head: Head) -> Receipt:
+        """`Store.fork`."""
+        ...
+
+    async def delete(self, conversation: str) -> None:
+        """`Store.delete`."""
+
+    async def close(self) -> None:
+        """`Store.close`."""
