@@ -79,16 +79,12 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
         """How far it has come."""
         return Revision(self.incarnation, self.seq)
 
-    @property
-    def start(self) -> int:
-        """The first entry whose page is needed to go on."""
-        return self.spans[0][0] if self.spans else self.seq
-
 
 class Page(msgspec.Struct, frozen=True):
     """The entries from ``first`` up to ``next``, and what they added to the context.
 
     ``starts``: a stretch of the log begins here, so that nothing before may be merged with it.
+    ``alone``: it may not be merged with anything, as nobody can see what is in it.
     """
 
     first: int
@@ -96,6 +92,7 @@ class Page(msgspec.Struct, frozen=True):
     meta: bytes
     body: bytes
     starts: bool = False
+    alone: bool = False
 
     @property
     def size(self) -> int:

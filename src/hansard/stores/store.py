@@ -17,7 +17,7 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsyncStore",
+    "AsyncTransaction",
+    "AsyncTransactional",
     "Durability",
     "Hold",
     "Listed",
@@ -37,6 +39,8 @@ __all__ = [
     "Metadata",
     "Receipt",
     "Store",
+    "Transaction",
+    "Transactional",
 ]
 
 Durability: TypeAlias = Literal["full", "normal", "none"]
@@ -92,6 +96,7 @@ class Store(Protocol):
     @property
     def durability(self) -> Durability:
         """What an acknowledged append survives."""
+        ...
 
     def append(
         self,
@@ -154,6 +159,43 @@ class Store(Protocol):
         """Let go of all connections and files."""
 
 
+class Transaction(Protocol):
+    """A transaction of a store's own, which a tool writes in, and then its outcome is appended.
+
+    `connection` is what the tool writes through: that of the store's own driver.
+    """
+
+    @property
+    def connection(self) -> object: ...
+
+    def append(
+        self,
+        conversation: str,
+        page: Page,
+        head: Head,
+        *,
+        hold: Hold | None = None,
+        turn_id: str | None = None,
+    ) -> Receipt:
+        """`Store.append`, made when the transaction is."""
+        ...
+
+    def commit(self) -> None:
+        """Make all of it."""
+
+    def rollback(self) -> None:
+        """Make none of it. Does nothing where it is over."""
+
+
+@runtime_checkable
+class Transactional(Protocol):
+    """A store whose database tools can write in."""
+
+    def begin(self) -> Transaction:
+        """Begin a transaction."""
+        ...
+
+
 class AsyncStore(Protocol):
     """`Store` under asyncio: the same methods, awaited."""
 
@@ -211,3 +253,37 @@ class AsyncStore(Protocol):
 
     async def close(self) -> None:
         """`Store.close`."""
+
+
+class AsyncTransaction(Protocol):
+    """`Transaction` under asyncio."""
+
+    @property
+    def connection(self) -> object: ...
+
+    async def append(
+        self,
+        conversation: str,
+        page: Page,
+        head: Head,
+        *,
+        hold: Hold | None = None,
+        turn_id: str | None = None,
+    ) -> Receipt:
+        """`Transaction.append`."""
+        ...
+
+    async def commit(self) -> None:
+        """`Transaction.commit`."""
+
+    async def rollback(self) -> None:
+        """`Transaction.rollback`."""
+
+
+@runtime_checkable
+class AsyncTransactional(Protocol):
+    """`Transactional` under asyncio."""
+
+    async def begin(self) -> AsyncTransaction:
+        """`Transactional.begin`."""
+        ...
