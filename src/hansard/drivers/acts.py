@@ -27,10 +27,12 @@ __all__ = [
     "AwaitJobs",
     "Call",
     "Commit",
+    "Do",
     "Ended",
     "Job",
     "Left",
     "Open",
+    "Pause",
     "Read",
     "StartJobs",
     "StopJobs",
@@ -43,10 +45,27 @@ class Left(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Make these entries durable; ``record`` is what they lead to. Gives nothing."""
+    """Make these entries durable; ``record`` is what they lead to.
+
+    Gives nothing; or the record that they have led to, where others had appended meanwhile.
+    """
 
     entries: tuple[Entry, ...]
     record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Do:
+    """Call this, and give what it gives. Under asyncio it gives something to wait for."""
+
+    run: Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Wait for so long. Gives nothing."""
+
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +126,11 @@ class Ended:
     error: BaseException | None = None
 
 
-Act: TypeAlias = Commit | Call | Open | Read | StartJobs | AwaitJobs | StopJobs | TurnEvent
+Act: TypeAlias = (
+    Commit | Call | Open | Read | StartJobs | AwaitJobs | StopJobs | Do | Pause | TurnEvent
+)
 
-ACTS: Final = (Commit, Call, Open, Read, StartJobs, AwaitJobs, StopJobs)
+ACTS: Final = (Commit, Call, Open, Read, StartJobs, AwaitJobs, StopJobs, Do, Pause)
 """The acts that a driver carries out. All else is an event, for whoever listens."""
 
 READ: Final = Read()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import Invalid
 from . import threads
-from .acts import ACTS, AwaitJobs, Call, Commit, Ended, Left, Open, Read, StartJobs
+from .acts import ACTS, AwaitJobs, Call, Commit, Do, Ended, Left, Open, Pause, Read, StartJobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -76,7 +76,7 @@ class BlockingDriver:
         finally:
             self._close()
 
-    def _carry_out(self, act: Act) -> object:
+    def _carry_out(self, act: Act) -> object:  # noqa: PLR0911 - one for each act
         if isinstance(act, Commit):
             self._make_durable(act)
             return None
@@ -90,6 +90,11 @@ class BlockingDriver:
             return None
         if isinstance(act, StartJobs):
             self._jobs.start(act.jobs)
+            return None
+        if isinstance(act, Do):
+            return act.run()
+        if isinstance(act, Pause):
+            time.sleep(act.seconds)
             return None
         return self._jobs.wait() if isinstance(act, AwaitJobs) else self._jobs.stop()
 

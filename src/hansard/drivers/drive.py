@@ -170,9 +170,11 @@ class Drive:
         """Make durable what is staged, if anything is."""
         if self._staged:
             self._is_committing = True
-            yield Commit(tuple(self._staged), self.record)
+            led_to = yield Commit(tuple(self._staged), self.record)
             self._is_committing = False
             self._staged = []
+            if led_to is not None:
+                self.record = led_to  # type: ignore[assignment]
             self.committed = self.record
 
     def _take_back_intents(self) -> None:

@@ -401,9 +401,11 @@ class Record:
         self.turn = None
 
     def _take_compaction(self, entry: Compaction) -> None:
-        self.context = compacted(self.context, entry, self.dialect)
+        whole = self.context
+        self.context = compacted(whole, entry, self.dialect)
         if self.turn is not None and covers(entry, self.turn.before):
-            self._change(before=compacted(self.turn.before, entry, self.dialect))
+            before = compacted(self.turn.before, entry, self.dialect, whole=whole)
+            self._change(before=before)
 
     def _context_before(self, rewind: Rewind) -> Context:
         to = rewind.to
