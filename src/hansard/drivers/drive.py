@@ -61,7 +61,7 @@ class Plan:
 
     ``ask`` makes the question that a record comes to. ``deadline_s`` is on the clock
     ``monotonic_s``. ``tell`` and ``log_action`` are given observations and what tools report for
-    people.
+    people. ``name`` is what observers know the conversation by, if not by its id.
     """
 
     rules: Rules
@@ -74,6 +74,7 @@ class Plan:
     tell: Callable[[Observation], None] | None = None
     log_action: Callable[[Action], None] | None = None
     session: object = None
+    name: str = ""
 
 
 class Drive:
@@ -95,6 +96,11 @@ class Drive:
     def dialect(self) -> Dialect:
         """The dialect of the conversation."""
         return self.record.dialect
+
+    @property
+    def name(self) -> str:
+        """What observers know the conversation by."""
+        return self.plan.name or self.record.conversation
 
     def stage(self, *entries: Entry) -> None:
         """Put entries on the record here; they become durable with the next commit."""
@@ -279,7 +285,7 @@ class Drive:
             return
         self.tell(
             ModelCalled(
-                conversation=self.record.conversation,
+                conversation=self.name,
                 turn=self.record.turn_number,
                 model=self.plan.model,
                 messages=self.record.context.count,
@@ -296,7 +302,7 @@ class Drive:
         last = self.record.entry(self.record.length - 1)
         self.tell(
             TurnEnded(
-                conversation=self.record.conversation,
+                conversation=self.name,
                 turn=self.record.turn_number,
                 status=last.status if isinstance(last, TurnEnd) else "open",
                 rounds=self._rounds,

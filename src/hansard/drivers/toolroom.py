@@ -174,7 +174,7 @@ class Toolroom:
             finished = CallFinished(run.effect.call, result)
         drive.tell(
             ToolRan(
-                conversation=drive.record.conversation,
+                conversation=drive.name,
                 turn=drive.record.turn_number,
                 name=run.tool.name,
                 call_id=run.effect.call.id,

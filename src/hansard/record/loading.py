@@ -35,14 +35,12 @@ class PagesRoot(Headed):
         messages: memoryview,
         head: Head,
         pages: Sequence[Page],
-        known: int | None,
     ) -> None:
         super().__init__(dialect, messages, head.count, tidy=head.tidy, plain=head.plain)
         self.seen = head.seen
         self.tokens = head.tokens
         self.compacted_us = head.compacted_us
         self.pages = pages
-        self.known = known
 
     def heads(self) -> list[LineHead]:
         return [head for page in self.pages for head in page.heads()]
@@ -53,13 +51,13 @@ class PagesRoot(Headed):
         known = {head.number: head for head in (*earlier, *ended(entries))}
         return [known[number] for number in sorted(known)]
 
-    def turn(self, turn_id: str) -> TurnHead | None:
-        """Look only where the store says that the turn began, if anywhere."""
-        if self.known is None:
+    def turn_at(self, seq: int) -> TurnHead | None:
+        """Look from the page on in which the turn began."""
+        if not any([page.first <= seq < page.next for page in self.pages]):
             return None
-        following = [page for page in self.pages if page.next > self.known]
-        heads = ended([entry for page in following for entry in page.bare_entries()])
-        return next((head for head in heads if head.turn_id == turn_id), None)
+        following = [page for page in self.pages if page.next > seq]
+        entries = [entry for page in following for entry in page.bare_entries()]
+        return next(ended([entry for entry in entries if entry.seq >= seq]), None)
 
     def entries_of(self, number: int) -> tuple[Entry, ...]:
         """Look from the end on, where most of what is looked for stands."""
@@ -74,14 +72,10 @@ class PagesRoot(Headed):
 
 
 class Loading:
-    """Takes the pages of a context's stretches in order, and gives the record.
+    """Takes the pages of a context's stretches in order, and gives the record."""
 
-    ``known`` is where the turn began whose id somebody asked for.
-    """
-
-    def __init__(self, head: Head, *, known: int | None = None) -> None:
+    def __init__(self, head: Head) -> None:
         self.head = head
-        self.known = known
         self._body = BytesIO()
         self._pages: list[Page] = []
         self._spans = iter(head.spans)
@@ -103,12 +97,6 @@ class Loading:
             self._body.write(page.body)
         self._pages.append(page)
 
-    @property
-    def has_known(self) -> bool:
-        """Whether the turn that was asked for by its id is here; else it takes all pages."""
-        known = self.known
-        return known is None or any([page.first <= known < page.next for page in self._pages])
-
     def record(self, conversation: str, find: Callable[[str], Dialect]) -> Record:
         """Give the record. Raises `DecodeError` where a page is missing, or one does not fit."""
         head = self.head
@@ -116,7 +104,7 @@ class Loading:
         if missing is not None:
             raise _missing(missing[0], head.seq)
         dialect = find(head.dialect)
-        root = PagesRoot(dialect, self._body.getbuffer(), head, self._pages, self.known)
+        root = PagesRoot(dialect, self._body.getbuffer(), head, self._pages)
         begins = head.seq if head.open is None else head.open
         record = Record(
             conversation, dialect, start=Context(root), base=begins, turn_number=head.turn

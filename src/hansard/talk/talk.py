@@ -58,7 +58,8 @@ class Talk:
     """One call. ``rescue`` can spell any record, ``save`` perhaps none with an open turn.
 
     One that ``resumes`` has nothing to say: it goes on with the turn that is open, or gives the
-    last reply again.
+    last reply again. ``session`` is what tools are given as such, ``name`` what observers are told;
+    ``find`` gives the closed turn of an id.
     """
 
     model: Model
@@ -70,6 +71,9 @@ class Talk:
     turn_id: str | None = None
     stream: bool = False
     resumes: bool = False
+    session: object = None
+    name: str = ""
+    find: Callable[[Record, str], TurnHead | None] = closed_turn
     actions: list[Action] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -124,7 +128,7 @@ class Talk:
         record = self.arrival.record
         if self.resumes and record.turn is None:
             return self._last_turn()
-        head = None if self.turn_id is None else closed_turn(record, self.turn_id)
+        head = None if self.turn_id is None else self.find(record, self.turn_id)
         if head is None:
             return None
         if self.inputs.messages:
@@ -255,6 +259,8 @@ class Talk:
             stream=stream,
             tell=self._tell if options.observers else None,
             log_action=self._log_action,
+            session=self.session,
+            name=self.name,
         )
         self._drive = Drive(record, plan)
         return self._drive
