@@ -88,10 +88,13 @@ class HansardError(Exception):
     """The root of all errors that Hansard raises on purpose.
 
     ``state`` is the conversation as of the last good entry, on errors that a turn raises where
-    the caller keeps the state.
+    the caller keeps the state. Those raised in a session have its ``conversation``, by name, and
+    the ``revision`` that it had reached.
     """
 
     state: bytes | None = None
+    conversation: str | None = None
+    revision: object = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by state, so that subclasses may take keyword arguments."""
