@@ -81,9 +81,15 @@ class Loading:
         self._spans = iter(head.spans)
         self._until = 0
         self._next: int | None = None
+        self._joined = 0
 
     def add(self, page: Page) -> None:
         """Take the next page. Raises `DecodeError` where one is missing."""
+        last = self._pages[-1] if self._pages else None
+        if last is not None and last.first < page.first < last.next:
+            # A fork parted from another conversation in the middle of what is one page by now.
+            self._pages[-1] = last.until(page.first)
+            self._next = page.first
         if self._next is None:
             self._next, self._until = next(self._spans, (page.first, self.head.seq))
         if page.first != self._next:
@@ -91,11 +97,17 @@ class Loading:
         self._next = page.next if page.next < self._until else None
         if page.next > self._until:
             page = page.until(self._until)
-        if page.body:
-            if self._body.tell():
-                self._body.write(b",")
-            self._body.write(page.body)
+        self._join()
         self._pages.append(page)
+
+    def _join(self) -> None:
+        """Join the bodies of the pages that are known not to be cut any more."""
+        for page in self._pages[self._joined :]:
+            if page.body:
+                if self._body.tell():
+                    self._body.write(b",")
+                self._body.write(page.body)
+        self._joined = len(self._pages)
 
     def record(self, conversation: str, find: Callable[[str], Dialect]) -> Record:
         """Give the record. Raises `DecodeError` where a page is missing, or one does not fit."""
@@ -103,6 +115,7 @@ class Loading:
         missing = next(self._spans, None) if self._next is None else (self._next, 0)
         if missing is not None:
             raise _missing(missing[0], head.seq)
+        self._join()
         dialect = find(head.dialect)
         root = PagesRoot(dialect, self._body.getbuffer(), head, self._pages)
         begins = head.seq if head.open is None else head.open

@@ -14,7 +14,7 @@ from ..errors import Invalid, RevisionConflict
 from ..record import views
 from ..record.turns import turn_at
 from ..stores.store import Listed, Metadata
-from ..talk.decisions import decide
+from ..talk.decisions import decide, settle
 from ..talk.inputs import messages_of, read_inputs
 from ..talk.keeping import Arrival
 from ..talk.talk import Talk

@@ -17,7 +17,7 @@ Rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -134,10 +134,17 @@ class Store(Protocol):
         """Say where a conversation stands; None if there is none."""
 
     def pages(self, conversation: str, *, after: int = 0) -> Sequence[Page]:
-        """Give all pages that have entries from ``after`` on, in order."""
+        """Give all pages that have entries from ``after`` on, in order.
+
+        Of a fork, the pages of those it stems from too; the last one of each may reach beyond
+        where it parted, see `hansard.record.loading.entries_in`. Raises `NoSuchConversation`.
+        """
 
     def lease(self, conversation: str, hold: Hold) -> int:
-        """Take, hold on to or let go of the lease, as `Hold` says, and give its fence."""
+        """Take, hold on to or let go of the lease, as `Hold` says, and give its fence.
+
+        Raises `Busy`, `LeaseLost` or `NoSuchConversation`.
+        """
 
     def list(
         self,
@@ -164,7 +171,13 @@ class Store(Protocol):
         """Delete a conversation, if it is there. What its forks share stays until they go."""
 
     def close(self) -> None:
-        """Let go of all connections and files."""
+        """Let go of all connections and files. What is asked of it afterwards is `Invalid`."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class Transaction(Protocol):
@@ -265,6 +278,12 @@ class AsyncStore(Protocol):
 
     async def close(self) -> None:
         """`Store.close`."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
 
 class AsyncTransaction(Protocol):
