@@ -313,7 +313,7 @@ class Dialect(ABC):
 
     def may_have_calls(self, raw: bytes) -> bool:
         """Whether it is worth looking for calls and results in a message. Errs on that side."""
-        return any(mark in raw for mark in (*self.call_marks, b"\\u00"))
+        return any([mark in raw for mark in self.call_marks]) or b"\\u00" in raw
 
     @abstractmethod
     def split_results(self, raw: bytes) -> tuple[tuple[Fragment, ...], bytes | None]:

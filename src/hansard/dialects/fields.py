@@ -59,7 +59,8 @@ def around(
 
     ``entry`` is what stands around it in the object that holds it, in an array ``under`` its key.
     """
-    said = {key: raw for key, raw in fields.items() if key not in (*but, under) and raw != b"null"}
+    left_out = {*but, under}
+    said = {key: raw for key, raw in fields.items() if raw != b"null" and key not in left_out}
     if entry is not None:
         said[under] = b"[" + entry + b"]"
     return rawjson.join_object(said) if said else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ... import rawjson
 from ...messages import Reading, Refusal, Text, Thought, ToolCall
 from ..dialect import Answer, Problem, role_problems
-from ..fields import around, present, text_at
+from ..fields import around, text_at
 from ..openai_answers import describe_error, parses, read_figures
 from .reading import read_message
 
@@ -78,12 +78,13 @@ def _failure(fields: dict[str, bytes], choice: dict[str, bytes]) -> str:
 
     An error stands in the body, in OpenRouter's choices, in older vLLM *is* the body.
     """
-    body = {"error": rawjson.join_object(fields)} if text_at(fields, "object") == "error" else {}
-    raw = (present(fields).get("error") or present(choice).get("error")) or body.get("error")
-    if raw is None:
-        finish = text_at(choice, "finish_reason")
-        return f"the model was stopped: {finish}" if finish in _FAILED else ""
-    return describe_error(raw)
+    for raw in (fields.get("error", b"null"), choice.get("error", b"null")):
+        if raw != b"null":
+            return describe_error(raw)
+    if text_at(fields, "object") == "error":
+        return describe_error(rawjson.join_object(fields))
+    finish = text_at(choice, "finish_reason")
+    return f"the model was stopped: {finish}" if finish in _FAILED else ""
 
 
 def _message_problems(parts: Sequence[Part], finish: str | None) -> Iterable[Problem]:

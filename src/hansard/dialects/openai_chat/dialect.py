@@ -15,7 +15,7 @@ from ...errors import Invalid, Unsayable
 from ...messages import Media, Text, ToolResult
 from ..call_ids import HASH_LENGTH, map_call_id
 from ..dialect import Composition, Dialect, Fragment, Request, name_of, splice_body
-from ..fields import object_at, present, text_at
+from ..fields import object_at, text_at
 from .answer import make_answer
 from .reading import OLD_CALL, ROLES, read_message
 from .saying import Saying, say_choice, say_text, say_tool
@@ -126,8 +126,8 @@ class OpenAIChat(Dialect):
 
     def parse(self, body: bytes) -> Answer:
         tight = rawjson.compact(body)
-        fields = _first_object(rawjson.join_array([tight])) or _first_object(tight)
-        choice = _first_object(present(fields).get("choices", b""))
+        fields = rawjson.fields(tight) if tight.startswith(b"{") else _first_object(tight)
+        choice = _first_object(fields.get("choices", b""))
         message = choice.get("message", b"")
         return make_answer(fields, choice, message if message.startswith(b"{") else None)
 
