@@ -313,7 +313,11 @@ class Dialect(ABC):
 
     def may_have_calls(self, raw: bytes) -> bool:
         """Whether it is worth looking for calls and results in a message. Errs on that side."""
-        return any([mark in raw for mark in self.call_marks]) or b"\\u00" in raw
+        for mark in self.call_marks:
+            if mark in raw:
+                return True
+        # A lone byte is found much sooner, and most messages have none.
+        return b"\\" in raw and b"\\u00" in raw
 
     @abstractmethod
     def split_results(self, raw: bytes) -> tuple[tuple[Fragment, ...], bytes | None]:

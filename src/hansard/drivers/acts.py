@@ -6,8 +6,9 @@ it go on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+import msgspec
 
 from ..turn.events import TurnEvent
 
@@ -41,37 +42,32 @@ class Left(BaseException):
     """Thrown into a drive whose stream the caller has left before its end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(msgspec.Struct, frozen=True):
     """Make these entries durable; ``record`` is what they lead to. Gives nothing."""
 
     entries: tuple[Entry, ...]
     record: Record
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """Send a request. Gives the body of the answer."""
 
     request: Request
     timeout_s: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(msgspec.Struct, frozen=True):
     """Send a request whose answer is streamed. Gives nothing."""
 
     request: Request
     timeout_s: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(msgspec.Struct, frozen=True):
     """Give the next bytes of the open stream; None at its end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(msgspec.Struct, frozen=True):
     """A tool to run. ``run`` gives its value; of an async one, something to wait for."""
 
     number: int
@@ -80,25 +76,21 @@ class Job:
     timeout_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StartJobs:
+class StartJobs(msgspec.Struct, frozen=True):
     """Run these, all at once if there are several. Gives nothing."""
 
     jobs: tuple[Job, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AwaitJobs:
+class AwaitJobs(msgspec.Struct, frozen=True):
     """Wait until a job ends. Gives all that have ended by then, as `Ended`."""
 
 
-@dataclass(frozen=True, slots=True)
-class StopJobs:
+class StopJobs(msgspec.Struct, frozen=True):
     """Stop what can be stopped. Gives an `Ended` for every job that had not been reported."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(msgspec.Struct, frozen=True):
     """What became of a job. One that timed out or was stopped may still be running."""
 
     number: int

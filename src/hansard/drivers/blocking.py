@@ -94,7 +94,9 @@ class BlockingDriver:
         return self._jobs.wait() if isinstance(act, AwaitJobs) else self._jobs.stop()
 
     def _make_durable(self, act: Commit) -> None:
-        done = self._commit(act) if self._commit is not None else None
+        if self._commit is None:
+            return
+        done = self._commit(act)
         if inspect.isawaitable(done):
             if inspect.iscoroutine(done):
                 done.close()

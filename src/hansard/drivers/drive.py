@@ -13,7 +13,6 @@ Rules:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -55,8 +54,7 @@ _TRANSIENT = (RateLimited, Overloaded, Unreachable, NotAuthorized)
 """Errors that say nothing about the turn: it stays open, to be resumed."""
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """What a drive is to do, and by which clocks.
 
     ``ask`` makes the question that a record comes to. ``deadline_s`` is on the clock
@@ -270,11 +268,11 @@ class Drive:
         return error
 
     def _tell_model(self, answer: Answer | None, error: str) -> None:
+        if self.plan.tell is None:
+            return
         usage = answer.usage if answer else None
         if usage is not None:
             self._usage += usage
-        if self.plan.tell is None:
-            return
         self.tell(
             ModelCalled(
                 conversation=self.record.conversation,

@@ -24,7 +24,7 @@ from .stream import ChatStream
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ...messages import Draft, Reading, ToolCall
+    from ...messages import Draft, Part, Reading, ToolCall
     from ...rawjson import JSON
     from ..dialect import Answer, Ask
 
@@ -58,9 +58,13 @@ class OpenAIChat(Dialect):
         signed; the signature of a text or a call goes where Gemini's compatible servers have it.
         """
         saying = Saying(self.call_id if foreign else None)
-        results = [part for part in draft.parts if isinstance(part, ToolResult)]
-        others = [part for part in draft.parts if not isinstance(part, ToolResult)]
-        messages: list[bytes | None] = [self.result(*saying.result(part)) for part in results]
+        messages: list[bytes | None] = []
+        others: list[Part] = []
+        for part in draft.parts:
+            if isinstance(part, ToolResult):
+                messages.append(self.result(*saying.result(part)))
+            else:
+                others.append(part)
         if draft.role == "assistant":
             messages.append(saying.answer(others))
         else:
@@ -78,10 +82,10 @@ class OpenAIChat(Dialect):
                 dialect=self.name,
             )
         if call.id == OLD_CALL:
-            said = {"role": b'"function"', "name": rawjson.quote(call.name)}
-            return rawjson.join_object({**said, "content": rawjson.quote(result.text)})
-        said = {"role": b'"tool"', "tool_call_id": rawjson.quote(call.id)}
-        return rawjson.join_object({**said, "content": _result_content(result)})
+            said = (rawjson.quote(call.name), rawjson.quote(result.text))
+            return b'{"role":"function","name":%b,"content":%b}' % said
+        said = (rawjson.quote(call.id), _result_content(result))
+        return b'{"role":"tool","tool_call_id":%b,"content":%b}' % said
 
     def frame(self, fragments: Sequence[bytes], then: Sequence[bytes] = ()) -> tuple[bytes, ...]:
         return (*fragments, *then)
