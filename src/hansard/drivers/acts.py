@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ..record.record import Record
 
 __all__ = [
-    "ACTS",
     "AWAIT_JOBS",
     "READ",
     "STOP_JOBS",
@@ -28,6 +27,7 @@ __all__ = [
     "AwaitJobs",
     "Call",
     "Commit",
+    "Deed",
     "Ended",
     "Job",
     "Left",
@@ -42,28 +42,32 @@ class Left(BaseException):
     """Thrown into a drive whose stream the caller has left before its end."""
 
 
-class Commit(msgspec.Struct, frozen=True):
+class Deed(msgspec.Struct, frozen=True):
+    """An act that the driver carries out. All others are events, for whoever listens."""
+
+
+class Commit(Deed, frozen=True):
     """Make these entries durable; ``record`` is what they lead to. Gives nothing."""
 
     entries: tuple[Entry, ...]
     record: Record
 
 
-class Call(msgspec.Struct, frozen=True):
+class Call(Deed, frozen=True):
     """Send a request. Gives the body of the answer."""
 
     request: Request
     timeout_s: float | None
 
 
-class Open(msgspec.Struct, frozen=True):
+class Open(Deed, frozen=True):
     """Send a request whose answer is streamed. Gives nothing."""
 
     request: Request
     timeout_s: float | None
 
 
-class Read(msgspec.Struct, frozen=True):
+class Read(Deed, frozen=True):
     """Give the next bytes of the open stream; None at its end."""
 
 
@@ -76,17 +80,17 @@ class Job(msgspec.Struct, frozen=True):
     timeout_s: float | None = None
 
 
-class StartJobs(msgspec.Struct, frozen=True):
+class StartJobs(Deed, frozen=True):
     """Run these, all at once if there are several. Gives nothing."""
 
     jobs: tuple[Job, ...]
 
 
-class AwaitJobs(msgspec.Struct, frozen=True):
+class AwaitJobs(Deed, frozen=True):
     """Wait until a job ends. Gives all that have ended by then, as `Ended`."""
 
 
-class StopJobs(msgspec.Struct, frozen=True):
+class StopJobs(Deed, frozen=True):
     """Stop what can be stopped. Gives an `Ended` for every job that had not been reported."""
 
 
@@ -100,9 +104,6 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 Act: TypeAlias = Commit | Call | Open | Read | StartJobs | AwaitJobs | StopJobs | TurnEvent
-
-ACTS: Final = (Commit, Call, Open, Read, StartJobs, AwaitJobs, StopJobs)
-"""The acts that a driver carries out. All else is an event, for whoever listens."""
 
 READ: Final = Read()
 AWAIT_JOBS: Final = AwaitJobs()

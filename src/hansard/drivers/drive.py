@@ -53,6 +53,9 @@ __all__ = ["Drive", "Plan"]
 _TRANSIENT = (RateLimited, Overloaded, Unreachable, NotAuthorized)
 """Errors that say nothing about the turn: it stays open, to be resumed."""
 
+_STARTS = (RunTool, AskTool)
+_ENDS = (Wait, Finish)
+
 
 class Plan(msgspec.Struct, frozen=True):
     """What a drive is to do, and by which clocks.
@@ -133,7 +136,7 @@ class Drive:
         while True:
             running = tools.running
             effects = next_effects(self.record, self.rules, running, at_us=self.plan.now_us())
-            starts = [effect for effect in effects if isinstance(effect, RunTool | AskTool)]
+            starts = [effect for effect in effects if isinstance(effect, _STARTS)]
             if starts:
                 self.in_time()
             for effect in effects:
@@ -143,7 +146,7 @@ class Drive:
                     self.stage(*effect.entries)
                 elif isinstance(effect, CallModel):
                     yield from self._call_model()
-                elif isinstance(effect, Wait | Finish):
+                elif isinstance(effect, _ENDS):
                     yield from self.commit()
                     return effect
             if starts or (running and not effects):
