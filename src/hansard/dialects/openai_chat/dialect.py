@@ -42,7 +42,11 @@ class OpenAIChat(Dialect):
 
     name = "openai"
     call_marks: ClassVar[tuple[bytes, ...]] = (b'"tool', b'"function')
-    cut_marks: ClassVar[tuple[bytes, ...]] = (b'"audio":{', b'"role":"tool"', *_BARE)
+    cut_marks: ClassVar[tuple[bytes, ...]] = (
+        b'"audio":{',
+        b'"role":"tool"',
+        *[bare[1:] for bare in _BARE],
+    )
 
     # -- reading ------------------------------------------------------------------------------
 
