@@ -395,7 +395,7 @@ class Message(msgspec.Struct, frozen=True, eq=False, dict=True):
         """Fields nobody knew, by their path, parsed."""
         return self._reading.extra
 
-    @cached_property
+    @property
     def text(self) -> str:
         """What is said, without thoughts."""
         return "".join([part.text for part in self.parts if isinstance(part, Text)])

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -21,7 +20,7 @@ import msgspec
 from .errors import DecodeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 __all__ = [
     "DEPTH_MAX",
@@ -263,9 +262,9 @@ def _dump_key(key: object) -> bytes:
     return quote(key) if isinstance(key, str) else _encode({key: 0})[1:-3]
 
 
-def join_object(members: Mapping[str, bytes] | Iterable[tuple[str, bytes]]) -> bytes:
+def join_object(members: dict[str, bytes] | Iterable[tuple[str, bytes]]) -> bytes:
     """Spell an object from names and raw values."""
-    given = members.items() if isinstance(members, Mapping) else members
+    given = members.items() if isinstance(members, dict) else members
     pairs = cast("Iterable[tuple[str, bytes]]", given)
     return b"{" + b",".join([quote(key) + b":" + part for key, part in pairs]) + b"}"
 

@@ -13,7 +13,6 @@ Rules:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -54,9 +53,11 @@ __all__ = ["Drive", "Plan"]
 _TRANSIENT = (RateLimited, Overloaded, Unreachable, NotAuthorized)
 """Errors that say nothing about the turn: it stays open, to be resumed."""
 
+_STARTS = (RunTool, AskTool)
+_ENDS = (Wait, Finish)
 
-@dataclass(frozen=True)
-class Plan:
+
+class Plan(msgspec.Struct, frozen=True):
     """What a drive is to do, and by which clocks.
 
     ``ask`` makes the question that a record comes to. ``deadline_s`` is on the clock
@@ -141,7 +142,7 @@ class Drive:
         while True:
             running = tools.running
             effects = next_effects(self.record, self.rules, running, at_us=self.plan.now_us())
-            starts = [effect for effect in effects if isinstance(effect, RunTool | AskTool)]
+            starts = [effect for effect in effects if isinstance(effect, _STARTS)]
             if starts:
                 self.in_time()
             for effect in effects:
@@ -151,7 +152,7 @@ class Drive:
                     self.stage(*effect.entries)
                 elif isinstance(effect, CallModel):
                     yield from self._call_model()
-                elif isinstance(effect, Wait | Finish):
+                elif isinstance(effect, _ENDS):
                     yield from self.commit()
                     return effect
             if starts or (running and not effects):
@@ -278,11 +279,11 @@ class Drive:
         return error
 
     def _tell_model(self, answer: Answer | None, error: str) -> None:
+        if self.plan.tell is None:
+            return
         usage = answer.usage if answer else None
         if usage is not None:
             self._usage += usage
-        if self.plan.tell is None:
-            return
         self.tell(
             ModelCalled(
                 conversation=self.name,

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Toolroom"]
 
+_NONE: frozenset[str] = frozenset()
+
 
 @dataclass
 class _Run:
@@ -59,7 +61,7 @@ class Toolroom:
     @property
     def running(self) -> frozenset[str]:
         """The keys of the effects that are in flight."""
-        return frozenset([run.effect.key for run in self._runs.values()])
+        return frozenset([run.effect.key for run in self._runs.values()]) if self._runs else _NONE
 
     def work(self, starts: Sequence[RunTool | AskTool]) -> Generator[Act, object, None]:
         """Start these, wait until something ends, and stage what became of it."""

@@ -209,19 +209,24 @@ def _read_canonical(data: bytes, depth_max: int) -> GoBlob | None:
         messages = _decode_messages(memoryview(data.translate(_MASK))[head.end() - 1 : -1])
     except (msgspec.DecodeError, RecursionError):
         return None
-    _check_depth(data, head.end() - 1, depth_max)
+    nulls = messages.count(None)
+    _check_depth(data, head.end() - 1, depth_max, objects=len(messages) - nulls)
     return GoBlob(
         provider=head[1].decode(),
         processed_length=int(head[2] or 0),
         count=len(messages),
         view=memoryview(data)[head.end() : -2],
-        nulls=messages.count(None),
+        nulls=nulls,
     )
 
 
-def _check_depth(data: bytes, start: int, depth_max: int) -> None:
-    """Walk over the messages with so many opening brackets that they could be too deep."""
-    if data.count(b"{") + data.count(b"[") <= depth_max or not _msgspec_nests(depth_max // 2):
+def _check_depth(data: bytes, start: int, depth_max: int, *, objects: int) -> None:
+    """Walk over the messages with so many opening brackets that they could be too deep.
+
+    Each of the other ``objects`` has one itself, so that one alone can have what is left at most.
+    """
+    most = data.count(b"{") + data.count(b"[") - max(objects - 1, 0)
+    if most <= depth_max or not _msgspec_nests(depth_max // 2):
         return
     for raw in map(bytes, _decode_raws(memoryview(data)[start:-1])):
         if raw.count(b"{") + raw.count(b"[") > depth_max - 2:

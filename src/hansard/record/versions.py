@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from .. import rawjson
-from ..dialects.dialect import Dialect
+from ..dialects.dialect import Dialect, has_any
 from ..errors import DecodeError, Invalid, Unsayable
 from . import blob, goblob, gojson
 from .context import Context, Line, Stored
@@ -105,8 +105,8 @@ class GoRoot(Stored):
         text = go.messages
         # A mark that is spelled with escapes is not found as it stands.
         escaped = b"\\" in text and b"\\u00" in text and _ESCAPED_LETTER.search(text) is not None
-        calls = escaped or any([mark in text for mark in dialect.call_marks])
-        cut = escaped or any([mark in text for mark in dialect.cut_marks])
+        calls = escaped or has_any(dialect.call_marks, text)
+        cut = escaped or has_any(dialect.cut_marks, text)
         super().__init__(
             dialect,
             go.view,

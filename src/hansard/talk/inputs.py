@@ -6,9 +6,10 @@ other message are, in their place. Results are no messages here: they are placed
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
 
 from ..dialects.pairing import match
 from ..errors import Invalid, InvalidMessage
@@ -26,8 +27,7 @@ Input: TypeAlias = "str | Draft | Message | ToolResult"
 """Text, which is the user's; a draft; a native message; the result of a call."""
 
 
-@dataclass(frozen=True)
-class Inputs:
+class Inputs(msgspec.Struct, frozen=True):
     """What is said, sorted. Each message comes with whether it is pinned."""
 
     system: tuple[Draft, ...] = ()

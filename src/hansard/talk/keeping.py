@@ -105,6 +105,8 @@ class Keeping:
 
 def _check_is_state(data: object) -> None:
     """Raise `Invalid` for what was likely meant as something else."""
+    if data is None or isinstance(data, bytes):
+        return
     if isinstance(data, str | Draft | Message | ToolResult):
         raise Invalid(
             f"expected the state first, found {type(data).__name__}: chat.send(None, 'hi') begins "

@@ -14,7 +14,6 @@ Rules:
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ..errors import ToolError
@@ -189,22 +188,22 @@ class _Places:
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
-        self._taken: Counter[str] = Counter()
+        self._taken: list[str] = []
 
     @property
     def busy(self) -> bool:
         return bool(self._taken)
 
     def take(self, call: ToolCall) -> None:
-        self._taken[call.name] += 1
+        self._taken.append(call.name)
 
     def free(self, call: ToolCall) -> bool:
-        if self._taken.total() >= self._rules.concurrent_max:
+        if len(self._taken) >= self._rules.concurrent_max:
             return False
         tool = self._rules.tools.get(call.name)
         if tool is None:
             return True
-        if tool.max_concurrent is not None and self._taken[call.name] >= tool.max_concurrent:
+        if tool.max_concurrent is not None and self._taken.count(call.name) >= tool.max_concurrent:
             return False
         return not self._transactional(tool) or not any(
             [self._transactional(self._rules.tools.get(name)) for name in self._taken]
