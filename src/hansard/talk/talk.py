@@ -6,7 +6,6 @@ on with it if that is what was asked for, then begins a new one.
 
 from __future__ import annotations
 
-import logging
 import time
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,6 +28,7 @@ from ..turn.machine import TOO_MANY_ROUNDS
 from ..turn.standing import callers_calls
 from . import past
 from .inputs import pair
+from .listeners import tell
 from .reply import Reply
 
 if TYPE_CHECKING:
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from .options import Options
 
 __all__ = ["Talk"]
-
-_LOG = logging.getLogger("hansard")
 
 
 @dataclass
@@ -279,12 +277,12 @@ class Talk:
 
     def _tell(self, observation: Observation) -> None:
         for observer in self.options.observers:
-            _call(observer, observation)
+            tell(observer, observation)
 
     def _log_action(self, action: Action) -> None:
         self.actions.append(action)
         if self.options.on_action is not None:
-            _call(self.options.on_action, action)
+            tell(self.options.on_action, action)
 
     # -- the end ----------------------------------------------------------------------------------
 
@@ -352,11 +350,3 @@ def _refuse_to_wait(waits: Wait) -> None:
         "send_tool_results, approve or deny, or abandon the turn",
         calls=calls,
     )
-
-
-def _call(listener: Callable[..., object], said: object) -> None:
-    """Tell a listener. What it raises is logged, and changes nothing."""
-    try:
-        listener(said)
-    except Exception:  # noqa: BLE001 - a listener's failure is not the conversation's
-        _LOG.exception("a listener failed: %r", listener)
