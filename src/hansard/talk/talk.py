@@ -7,6 +7,7 @@ on with it if that is what was asked for, then begins a new one.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
@@ -21,6 +22,7 @@ from ..drivers.drive import Drive, Plan
 from ..errors import Invalid, InvalidTurn, PendingCalls, ToolIdempotencyError, TooManyRounds
 from ..record.entries import TurnEnd
 from ..record.turns import closed_turn, entries_of
+from ..state import State
 from ..tools import outputs
 from ..turn import writing
 from ..turn.effects import Wait
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
     from ..record.entries import Entry
     from ..record.record import Record
     from ..record.turns import TurnHead
-    from ..state import State
     from ..tools.context import Action
     from ..turn.effects import Finish
     from ..turn.events import Observation
@@ -86,6 +87,12 @@ class Talk:
         """What is on the record so far, for whoever has to go on later."""
         return self.rescue(self.record)
 
+    def _give_state(self, error: BaseException) -> None:
+        """Put the state on an error that takes it, and has no ``state`` that is something else."""
+        with suppress(Exception):  # The error itself matters more.
+            if isinstance(getattr(error, "state", None), State | None):
+                error.state = self.state  # type: ignore[attr-defined]
+
     def acts(self) -> Generator[Act, object, Reply]:
         """Say it, and give the reply. Whatever ends this early carries the state so far."""
         if self.options.timeout_s is not None:
@@ -95,7 +102,7 @@ class Talk:
         except GeneratorExit:
             raise
         except BaseException as error:
-            error.state = self.state  # type: ignore[attr-defined]
+            self._give_state(error)
             raise
         finally:
             # A drive and its talk hold each other: the state would wait for the cycle collector.
