@@ -94,7 +94,7 @@ def _part(item: object) -> Text | Media | Native:
     if inspect.isawaitable(item):
         _close(item)
         raise TypeError("it has to be awaited; write the tool with async def")
-    return Text(rawjson.dump(to_builtins(item)).decode())
+    return Text(rawjson.dump_finite(to_builtins(item)).decode())
 
 
 def _close(awaitable: object) -> None:

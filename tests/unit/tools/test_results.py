@@ -6,6 +6,7 @@ import asyncio
 import datetime as dt
 import enum
 import gc
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +136,10 @@ def _circle() -> list[Any]:
         lambda: 1,
         {(1, 2): 3},
         1 + 2j,
+        math.nan,
+        {"price": math.nan},
+        [1.5, {"most": (math.inf,)}],
+        [PNG, -math.inf],
     ],
 )
 def test_what_cannot_be_said_is_an_error_that_says_the_tool_has_run(value: object) -> None:
