@@ -347,7 +347,8 @@ def _refuse_to_wait(waits: Wait) -> None:
         names = ", ".join([f"{call.name} ({call.id})" for call in doubtful])
         raise ToolIdempotencyError(
             f"expected to know whether {names} ran, found that it was started and nobody can say: "
-            "find out, then settle(…, result) or settle(…, not_run=True)",
+            "find out, then settle(…, result) or settle(…, not_run=True); what may run again does "
+            "so with resume(…)",
             calls=doubtful,
         )
     calls = [call for call, _ in waits.calls]

@@ -169,6 +169,20 @@ def test_a_future_is_an_error_too() -> None:
     assert asyncio.run(ask()).is_error
 
 
+def test_what_the_provider_has_no_words_for_is_named_to_the_model() -> None:
+    made = CALL.answer([Text("see"), PNG, Native("odd", b"{}")])
+    result = results.unsayable(CALL, made)
+    assert result == CALL.answer(
+        "The tool has run, but what it returned cannot be passed on: "
+        "there is no way to show image, odd here.",
+        is_error=True,
+    )
+
+
+def test_what_the_provider_has_no_words_for_need_be_of_no_kind() -> None:
+    assert "there is no way to show it here" in results.unsayable(CALL, CALL.answer("x")).text
+
+
 # -- what was raised ----------------------------------------------------------------------------
 
 
