@@ -232,7 +232,7 @@ def _result_parts(result: object) -> tuple[Text | Media | Native, ...]:
     if isinstance(result, str) or any(isinstance(item, Text | Media | Native) for item in items):
         return tuple([_result_part(item) for item in items])
     try:
-        return (Text(rawjson.dump(result).decode()),)
+        return (Text(rawjson.dump_finite(result).decode()),)
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
         raise InvalidMessage(
             f"expected text, parts or a JSON value, found {type(result).__name__}: {error}"

@@ -11,6 +11,7 @@ legal JSON; such text takes a second, slower road through the same checks.
 from __future__ import annotations
 
 import json
+import math
 import re
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias, cast
@@ -29,6 +30,7 @@ __all__ = [
     "check_utf8",
     "compact",
     "dump",
+    "dump_finite",
     "elements",
     "fields",
     "join_array",
@@ -243,6 +245,25 @@ def dump(parsed: object) -> bytes:
         return _encode(parsed)
     except UnicodeEncodeError:
         return _dump_odd(parsed)
+
+
+def dump_finite(parsed: object) -> bytes:
+    """Spell a value as `dump` does, which writes null for infinity and for what is no number.
+
+    Raises `ValueError` for these instead.
+    """
+    spelled = dump(parsed)
+    if b"null" in spelled:
+        _check_finite(msgspec.to_builtins(parsed, str_keys=True, enc_hook=lambda _: None))
+    return spelled
+
+
+def _check_finite(parsed: object) -> None:
+    if isinstance(parsed, float) and not math.isfinite(parsed):
+        raise ValueError(f"JSON has no number for {parsed}")
+    if isinstance(parsed, dict | list | tuple):
+        for item in parsed.values() if isinstance(parsed, dict) else parsed:
+            _check_finite(item)
 
 
 def _dump_odd(parsed: object) -> bytes:

@@ -7,8 +7,8 @@ unless its policy says that this does no harm.
 
 from __future__ import annotations
 
-import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,7 +16,8 @@ import msgspec
 from ..errors import ToolError, Unsayable
 from ..tools import results
 from ..tools.context import ToolContext
-from ..tools.policies import runs_again
+from ..tools.policies import may_be_left, runs_again
+from ..tools.refusals import is_async
 from ..turn import writing
 from ..turn.effects import AskTool, RunTool
 from ..turn.events import CallFinished, ToolRan
@@ -136,24 +137,39 @@ class Toolroom:
         if isinstance(effect, RunTool):
             invocation, context = effect.invocation, run.context
             return Job(self._started, lambda: invocation.run(context), run.tool.is_async, left_s)
-        decide, call = run.tool.on_unknown, effect.call
-        is_async = inspect.iscoroutinefunction(decide)
-        return Job(self._started, lambda: decide and decide(call), is_async, left_s)
+        decide = run.tool.on_unknown
+        assert decide is not None  # noqa: S101 - the machine asks nobody else
+        waits = is_async(decide, run.tool.name)
+        return Job(self._started, partial(decide, effect.call), waits, left_s)
 
     # -- ending ---------------------------------------------------------------------------------
 
     def _to_retry(self, ended: Ended) -> _Run | None:
         run = self._runs.get(ended.number)
-        if run is None or not run.retries or ended.how != "raised":
+        if run is None or not run.retries or not self._is_worth_another(run, ended):
             return None
-        if isinstance(ended.error, ToolError):
-            return None  # Said on purpose, to the model.
         del self._runs[ended.number]
         run.retries -= 1
         if isinstance(run.effect, RunTool):  # Anew, since it may have changed its arguments.
             invocation = run.tool.invoke(run.effect.call)
             run.effect = msgspec.structs.replace(run.effect, invocation=invocation)
+        if ended.how == "timed_out":
+            self._overdue[ended.number] = run
+            deadline_s = self._deadline_s(run.tool, self._drive.plan.monotonic_s())
+            run.context = replace(run.context, deadline=deadline_s)
         return run
+
+    def _is_worth_another(self, run: _Run, ended: Ended) -> bool:
+        if ended.how == "raised":
+            return not isinstance(ended.error, ToolError)  # That is said on purpose, to the model.
+        return ended.how == "timed_out" and not self._may_be_left(run) and self._has_time
+
+    def _may_be_left(self, run: _Run) -> bool:
+        return may_be_left(self._drive.rules.policy(run.tool))
+
+    @property
+    def _has_time(self) -> bool:
+        return self._drive.left_s() != 0.0
 
     def _take(self, ended: Ended) -> CallFinished | None:
         """Stage what became of a job."""
@@ -168,7 +184,7 @@ class Toolroom:
         if ended.how in ("timed_out", "stopped"):
             self._overdue[ended.number] = run
         if result is None:
-            self._leave_open(run)
+            self._leave_open(run, ended)
         else:
             outcome, result = self._outcome(run, result)
             drive.stage(outcome)
@@ -186,19 +202,27 @@ class Toolroom:
         )
         return finished
 
-    def _leave_open(self, run: _Run) -> None:
-        """Nobody can say what became of a call. One that may not run twice is *unknown* then."""
+    def _leave_open(self, run: _Run, ended: Ended) -> None:
+        """Nobody can say what became of a call: it is *unknown*, unless another drive can run it.
+
+        One that did not end in time is not run again by this one, whatever its policy.
+        """
         drive = self._drive
-        if isinstance(run.effect, AskTool):
-            drive.rules = drive.rules.left_to_people(run.tool)
-        elif not runs_again(drive.rules.policy(run.tool)):
-            drive.stage(writing.unknown(drive.record, run.effect.call, at_us=drive.plan.now_us()))
+        call = run.effect.call
+        is_over = ended.how == "timed_out" and self._has_time
+        goes_again = runs_again(drive.rules.policy(run.tool))
+        if isinstance(run.effect, RunTool) and (is_over or not goes_again):
+            drive.stage(writing.unknown(drive.record, call, at_us=drive.plan.now_us()))
+        if isinstance(run.effect, AskTool) or (is_over and goes_again):
+            drive.rules = drive.rules.left_to_people(run.answer, call)
 
     def _take_late(self, ended: Ended) -> None:
         """Put on the record, for whoever looks there, what came when nobody waited any more."""
         run = self._overdue.pop(ended.number, None)
         if run is None or ended.how not in ("returned", "raised"):
             return
+        if ended.how == "raised" and run.effect.key in self.running:
+            return  # Another run goes on, and may do better.
         result = self._result(run, ended)
         if result is not None:
             self._drive.stage(self._outcome(run, result)[0])
@@ -213,12 +237,8 @@ class Toolroom:
             decided = isinstance(run.effect, RunTool) or isinstance(ended.error, ToolError)
             error = ended.error or ToolError("it failed")
             return results.failure(call, error) if decided else None
-        harmless = runs_again(self._drive.rules.policy(run.tool))
-        if ended.how == "timed_out" and harmless and self._drive.left_s() != 0.0:
-            waited_s = self._drive.plan.monotonic_s() - run.began_s
-            words = (
-                f"It did not end within {waited_s:.0f} seconds; whether it still will is not known."
-            )
+        if ended.how == "timed_out" and self._may_be_left(run) and self._has_time:
+            words = f"It did not end within {run.tool.timeout_s} seconds."
             return results.failure(call, ToolError(words))
         return None
 
@@ -229,10 +249,8 @@ class Toolroom:
         at_us = drive.plan.now_us()
         try:
             outcome = writing.outcome(drive.record, call, result, at_us=at_us)
-        except Unsayable as error:
-            result = results.failure(
-                call, ToolError(f"The tool's result cannot be passed on: {error}")
-            )
+        except Unsayable:
+            result = results.unsayable(call, result)
             outcome = writing.outcome(drive.record, call, result, at_us=at_us)
         key = msgspec.structs.replace(outcome.call, answer=run.answer)
         return msgspec.structs.replace(outcome, call=key), result

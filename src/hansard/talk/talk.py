@@ -6,8 +6,8 @@ on with it if that is what was asked for, then begins a new one.
 
 from __future__ import annotations
 
-import logging
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
@@ -22,6 +22,7 @@ from ..drivers.drive import Drive, Plan
 from ..errors import Invalid, InvalidTurn, PendingCalls, ToolIdempotencyError, TooManyRounds
 from ..record.entries import TurnEnd
 from ..record.turns import closed_turn, entries_of
+from ..state import State
 from ..tools import outputs
 from ..turn import writing
 from ..turn.effects import Wait
@@ -29,6 +30,7 @@ from ..turn.machine import TOO_MANY_ROUNDS
 from ..turn.standing import callers_calls
 from . import past
 from .inputs import pair
+from .listeners import tell
 from .reply import Reply
 
 if TYPE_CHECKING:
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
     from ..record.entries import Entry
     from ..record.record import Record
     from ..record.turns import TurnHead
-    from ..state import State
     from ..tools.context import Action
     from ..turn.effects import Finish
     from ..turn.events import Observation
@@ -49,8 +50,6 @@ if TYPE_CHECKING:
     from .options import Options
 
 __all__ = ["Talk"]
-
-_LOG = logging.getLogger("hansard")
 
 
 @dataclass
@@ -92,6 +91,12 @@ class Talk:
         """What is on the record so far, for whoever has to go on later."""
         return self.rescue(self.record)
 
+    def _give_state(self, error: BaseException) -> None:
+        """Put the state on an error that takes it, and has no ``state`` that is something else."""
+        with suppress(Exception):  # The error itself matters more.
+            if isinstance(getattr(error, "state", None), State | None):
+                error.state = self.state  # type: ignore[attr-defined]
+
     def acts(self) -> Generator[Act, object, Reply]:
         """Say it, and give the reply. Whatever ends this early carries the state so far."""
         if self.options.timeout_s is not None:
@@ -101,7 +106,7 @@ class Talk:
         except GeneratorExit:
             raise
         except BaseException as error:
-            error.state = self.state  # type: ignore[attr-defined]
+            self._give_state(error)
             raise
         finally:
             # A drive and its talk hold each other: the state would wait for the cycle collector.
@@ -285,12 +290,12 @@ class Talk:
 
     def _tell(self, observation: Observation) -> None:
         for observer in self.options.observers:
-            _call(observer, observation)
+            tell(observer, observation)
 
     def _log_action(self, action: Action) -> None:
         self.actions.append(action)
         if self.options.on_action is not None:
-            _call(self.options.on_action, action)
+            tell(self.options.on_action, action)
 
     # -- the end ----------------------------------------------------------------------------------
 
@@ -348,7 +353,8 @@ def _refuse_to_wait(waits: Wait) -> None:
         names = ", ".join([f"{call.name} ({call.id})" for call in doubtful])
         raise ToolIdempotencyError(
             f"expected to know whether {names} ran, found that it was started and nobody can say: "
-            "find out, then settle(…, result) or settle(…, not_run=True)",
+            "find out, then settle(…, result) or settle(…, not_run=True); what may run again does "
+            "so with resume(…)",
             calls=doubtful,
         )
     calls = [call for call, _ in waits.calls]
@@ -358,11 +364,3 @@ def _refuse_to_wait(waits: Wait) -> None:
         "send_tool_results, approve or deny, or abandon the turn",
         calls=calls,
     )
-
-
-def _call(listener: Callable[..., object], said: object) -> None:
-    """Tell a listener. What it raises is logged, and changes nothing."""
-    try:
-        listener(said)
-    except Exception:  # noqa: BLE001 - a listener's failure is not the conversation's
-        _LOG.exception("a listener failed: %r", listener)
