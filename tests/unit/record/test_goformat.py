@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hansard.errors import DecodeError
-from hansard.record import goblob, gojson
+from hansard.record import goformat, gojson, gomessages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,15 +38,15 @@ def text_of(case: dict[str, Any], key: str) -> bytes:
     return base64.b64decode(case[f"{key}_base64"])
 
 
-def rewrite(blob: goblob.GoBlob) -> bytes:
-    return goblob.write(
+def rewrite(blob: goformat.GoBlob) -> bytes:
+    return goformat.write(
         provider=blob.provider, processed_length=blob.processed_length, messages=[blob.view]
     )
 
 
 def refusal(data: bytes) -> DecodeError:
     with pytest.raises(DecodeError) as caught:
-        goblob.read(data)
+        goformat.read(data)
     return caught.value
 
 
@@ -76,7 +76,7 @@ def test_blobs_are_taken_refused_and_rewritten_as_go_does(case: dict[str, Any]) 
         assert refusal(data).reason == "corrupt_message"
     else:
         # Where Go refuses a message for the type of a field, we take it as it stands.
-        blob = goblob.read(data)
+        blob = goformat.read(data)
         assert rewrite(blob) == text_of(case, "rewritten")
         assert blob.provider == case["provider"]
         assert blob.processed_length == case["processed_length"]
@@ -97,17 +97,17 @@ def test_the_data_has_many_blobs_of_every_outcome() -> None:
 
 @pytest.mark.parametrize(("data", "seen", "count"), [(PLAIN, 2, 2), (APPENDED, 11, 13)])
 def test_real_blobs_come_back_byte_for_byte(data: bytes, seen: int, count: int) -> None:
-    blob = goblob.read(data)
+    blob = goformat.read(data)
     assert (blob.provider, blob.processed_length, blob.count) == ("openai", seen, count)
     assert rewrite(blob) == data
 
 
 def test_messages_are_the_slice_between_the_brackets() -> None:
-    assert goblob.read(PLAIN).messages == PLAIN.split(b'"messages":[')[1].removesuffix(b"]}")
+    assert goformat.read(PLAIN).messages == PLAIN.split(b'"messages":[')[1].removesuffix(b"]}")
 
 
 def test_messages_are_shown_without_a_copy() -> None:
-    blob = goblob.read(PLAIN)
+    blob = goformat.read(PLAIN)
     assert blob.view.obj is PLAIN
     assert blob.view == blob.messages
 
@@ -115,14 +115,14 @@ def test_messages_are_shown_without_a_copy() -> None:
 def test_what_go_wrote_is_not_walked(monkeypatch: pytest.MonkeyPatch) -> None:
     """The slow walk is for foreign spellings only."""
     monkeypatch.setattr(gojson, "Scanner", None)
-    assert goblob.read(PLAIN).count == 2
-    assert goblob.read(APPENDED).count == 13
+    assert goformat.read(PLAIN).count == 2
+    assert goformat.read(APPENDED).count == 13
     with pytest.raises(TypeError):
-        goblob.read(b" " + PLAIN)
+        goformat.read(b" " + PLAIN)
 
 
 def test_blobs_of_releases_that_did_not_count_yet_have_no_processed_length() -> None:
-    blob = goblob.read(PLAIN.replace(b'"processed_length":2,', b""))
+    blob = goformat.read(PLAIN.replace(b'"processed_length":2,', b""))
     assert blob.processed_length == 0
     assert rewrite(blob) == PLAIN.replace(b'"processed_length":2,', b'"processed_length":0,')
 
@@ -138,7 +138,7 @@ def test_a_byte_more_anywhere_is_judged_by_what_it_does(byte: bytes) -> None:
         if value is None or value.get("version") != 1:
             assert refusal(data).reason in ("not_utf8", "not_json", "version")
         else:
-            written = rewrite(goblob.read(data))
+            written = rewrite(goformat.read(data))
             assert json.loads(written)["messages"] == value.get("messages", [])
             assert b"<" not in written
             if byte.isspace() and value == json.loads(PLAIN):
@@ -162,7 +162,7 @@ def test_nesting_is_taken_as_deep_as_go_takes_it(beyond: int, lead: bytes) -> No
     if beyond:
         assert refusal(data).reason == "too_deep"
     else:
-        assert rewrite(goblob.read(data)) == data.strip()
+        assert rewrite(goformat.read(data)) == data.strip()
 
 
 @pytest.fixture
@@ -183,31 +183,31 @@ def test_the_limit_of_nesting_is_not_the_interpreters() -> None:
 @pytest.mark.usefixtures("deep_stack")
 def test_many_shallow_messages_are_not_deep() -> None:
     run = b",".join([b'{"x":[{},{},[]]}'] * gojson.DEPTH_MAX)
-    assert goblob.read(HEAD + run + b"]}").count == gojson.DEPTH_MAX
+    assert goformat.read(HEAD + run + b"]}").count == gojson.DEPTH_MAX
 
 
 def test_a_caller_can_allow_less_nesting() -> None:
     data = HEAD + b'{"x":[[]]}]}'
-    assert goblob.read(data, depth_max=5).count == 1
+    assert goformat.read(data, depth_max=5).count == 1
     with pytest.raises(DecodeError) as caught:
-        goblob.read(data, depth_max=4)
+        goformat.read(data, depth_max=4)
     assert caught.value.reason == "too_deep"
 
 
 @pytest.mark.parametrize("lead", [b"", b" "])
 def test_a_caller_can_allow_fewer_messages(lead: bytes) -> None:
     data = lead + HEAD + b"null,{},{}]}"
-    assert goblob.read(data, messages_max=3).count == 3
+    assert goformat.read(data, messages_max=3).count == 3
     with pytest.raises(DecodeError) as caught:
-        goblob.read(data, messages_max=2)
+        goformat.read(data, messages_max=2)
     assert (caught.value.reason, caught.value.path) == ("too_large", "messages")
 
 
 def test_messages_that_are_said_twice_count_twice() -> None:
     data = HEAD + b'{},{}],"messages":[{}]}'
-    assert goblob.read(data, messages_max=3).count == 1
+    assert goformat.read(data, messages_max=3).count == 1
     with pytest.raises(DecodeError, match="more than the limit"):
-        goblob.read(data, messages_max=2)
+        goformat.read(data, messages_max=2)
 
 
 @pytest.mark.parametrize(
@@ -245,39 +245,39 @@ def test_a_byte_that_is_not_utf8_is_found_where_it_stands() -> None:
 
 def test_messages_of_any_shape_are_kept_where_go_would_refuse_them() -> None:
     message = b'{"role":"user","content":[{"type":"text","text":"x"}],"refusal":null}'
-    blob = goblob.read(HEAD + message + b"]}")
+    blob = goformat.read(HEAD + message + b"]}")
     assert blob.messages == message
 
 
 def test_an_empty_conversation_has_an_empty_array() -> None:
     empty = b'{"version":1,"provider":"openai","processed_length":0,"messages":[]}'
-    assert goblob.write(provider="openai", processed_length=0) == empty
-    assert goblob.write(provider="openai", processed_length=0, messages=[b"", b""]) == empty
-    assert goblob.read(empty) == goblob.GoBlob("openai", 0, 0, memoryview(b""))
+    assert goformat.write(provider="openai", processed_length=0) == empty
+    assert goformat.write(provider="openai", processed_length=0, messages=[b"", b""]) == empty
+    assert goformat.read(empty) == goformat.GoBlob("openai", 0, 0, memoryview(b""))
 
 
 def test_runs_of_messages_are_joined() -> None:
     runs = [b'{"role":"a"},null', b"", b'{"role":"b"}']
-    data = goblob.write(provider="p", processed_length=-3, messages=runs)
+    data = goformat.write(provider="p", processed_length=-3, messages=runs)
     assert data == (
         b'{"version":1,"provider":"p","processed_length":-3,'
         b'"messages":[{"role":"a"},null,{"role":"b"}]}'
     )
-    assert goblob.read(data).count == 3
+    assert goformat.read(data).count == 3
 
 
 def test_a_turn_appended_here_reads_as_if_go_had_appended_it() -> None:
     messages = json.loads(APPENDED)["messages"]
-    later = [goblob.spell(json.dumps(message).encode()) for message in messages[2:]]
-    data = goblob.write(
-        provider="openai", processed_length=11, messages=[goblob.read(PLAIN).messages, *later]
+    later = [gomessages.spell(json.dumps(message).encode()) for message in messages[2:]]
+    data = goformat.write(
+        provider="openai", processed_length=11, messages=[goformat.read(PLAIN).messages, *later]
     )
     assert data == APPENDED
 
 
 @pytest.mark.parametrize("case", cases("spelling.json"))
 def test_messages_are_spelled_as_go_spells_its_struct(case: dict[str, Any]) -> None:
-    assert goblob.spell(text_of(case, "message")) == text_of(case, "spelled")
+    assert gomessages.spell(text_of(case, "message")) == text_of(case, "spelled")
 
 
 @pytest.mark.parametrize(
@@ -336,11 +336,11 @@ def test_messages_are_spelled_as_go_spells_its_struct(case: dict[str, Any]) -> N
     ],
 )
 def test_what_go_would_have_lost_is_kept(given: bytes, spelled: bytes) -> None:
-    assert goblob.spell(given) == spelled
-    assert goblob.spell(spelled) == spelled
+    assert gomessages.spell(given) == spelled
+    assert gomessages.spell(spelled) == spelled
 
 
 @pytest.mark.parametrize("raw", [b"[]", b"null", b'"x"', b"5", b"{", b'{"a":"\xff"}'])
 def test_only_an_object_can_be_spelled_as_a_message(raw: bytes) -> None:
     with pytest.raises(DecodeError):
-        goblob.spell(raw)
+        gomessages.spell(raw)
