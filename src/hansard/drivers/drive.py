@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ..dialects.dialect import Ask, Dialect, Request
     from ..record.entries import Entry
     from ..record.record import Record
+    from ..stores.store import AsyncTransaction, Transaction
     from ..tools.context import Action
     from ..turn.events import Observation
     from ..turn.rules import Rules
@@ -62,7 +63,8 @@ class Plan(msgspec.Struct, frozen=True):
 
     ``ask`` makes the question that a record comes to. ``deadline_s`` is on the clock
     ``monotonic_s``. ``tell`` and ``log_action`` are given observations and what tools report for
-    people. ``name`` is what observers know the conversation by, if not by its id.
+    people. ``name`` is what observers know the conversation by, if not by its id. ``transaction``
+    begins one for a tool to write in, where the record's store has them.
     """
 
     rules: Rules
@@ -76,6 +78,7 @@ class Plan(msgspec.Struct, frozen=True):
     log_action: Callable[[Action], None] | None = None
     session: object = None
     name: str = ""
+    transaction: Callable[[], object] | None = None
 
 
 class Drive:
@@ -173,11 +176,13 @@ class Drive:
                 is_error = entry.status == "error"  # Not every dialect has a word for that.
                 yield CallFinished(call, msgspec.structs.replace(result, is_error=is_error))
 
-    def commit(self) -> Generator[Act, object, None]:
+    def commit(
+        self, within: Transaction | AsyncTransaction | None = None
+    ) -> Generator[Act, object, None]:
         """Make durable what is staged, if anything is."""
         if self._staged:
             self._is_committing = True
-            led_to = yield Commit(tuple(self._staged), self.record)
+            led_to = yield Commit(tuple(self._staged), self.record, within)
             self._is_committing = False
             self._staged = []
             if led_to is not None:

@@ -21,7 +21,7 @@ from ..tools.refusals import is_async
 from ..turn import writing
 from ..turn.effects import AskTool, RunTool
 from ..turn.events import CallFinished, ToolRan
-from .acts import AWAIT_JOBS, STOP_JOBS, Act, Ended, Job, StartJobs
+from .acts import AWAIT_JOBS, STOP_JOBS, Act, Do, Ended, Job, StartJobs
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from ..messages import ToolCall, ToolResult
     from ..record.entries import Outcome
+    from ..stores.store import AsyncTransaction, Transaction
     from ..tools.tool import Tool
     from .drive import Drive
 
@@ -47,6 +48,7 @@ class _Run:
     context: ToolContext
     began_s: float
     retries: int
+    transaction: Transaction | AsyncTransaction | None = None
 
 
 class Toolroom:
@@ -68,15 +70,22 @@ class Toolroom:
         """Start these, wait until something ends, and stage what became of it."""
         if starts:
             runs = [self._run(effect) for effect in starts]
+            for run in runs:
+                yield from self._begin(run)
             yield StartJobs(tuple([self._job(run) for run in runs]))
         ended: list[Ended] = yield AWAIT_JOBS  # type: ignore[assignment]
         again: list[Job] = []
         finished: list[CallFinished] = []
         for one in ended:
-            if (run := self._to_retry(one)) is not None:
-                again.append(self._job(run))
-            elif (told := self._take(one)) is not None:
-                finished.append(told)
+            transaction = self._transaction(one)
+            if (repeated := self._to_retry(one)) is not None:
+                yield from self._roll_back(transaction)
+                yield from self._begin(repeated)
+                again.append(self._job(repeated))
+            else:
+                told = self._take(one)
+                finished += [told] if told is not None else []
+                yield from self._end(transaction, told)
         if again:
             yield StartJobs(tuple(again))
         if self._drive.plan.stream and finished:
@@ -90,7 +99,47 @@ class Toolroom:
         if self._runs:
             stopped: list[Ended] = yield STOP_JOBS  # type: ignore[assignment]
             for one in stopped:
+                transaction = self._transaction(one)
                 self._take(one)
+                yield from self._roll_back(transaction)
+
+    # -- transactions ---------------------------------------------------------------------------
+
+    def _transaction(self, ended: Ended) -> Transaction | AsyncTransaction | None:
+        """The transaction that a job has written in."""
+        run = self._runs.get(ended.number)
+        return None if run is None else run.transaction
+
+    def _begin(self, run: _Run) -> Generator[Act, object, None]:
+        """Begin the transaction that a tool is to write in, if it is one that does."""
+        drive = self._drive
+        if drive.plan.transaction is None or drive.rules.policy(run.tool) != "transactional":
+            return
+        begun: Transaction | AsyncTransaction = yield Do(drive.plan.transaction)  # type: ignore[assignment]
+        run.transaction = begun
+        run.context = replace(run.context, connection=begun.connection)
+
+    def _roll_back(
+        self, transaction: Transaction | AsyncTransaction | None
+    ) -> Generator[Act, object, None]:
+        """Take back what a tool wrote, if it wrote in a transaction."""
+        if transaction is not None:
+            yield Do(transaction.rollback)
+
+    def _end(
+        self, transaction: Transaction | AsyncTransaction | None, told: CallFinished | None
+    ) -> Generator[Act, object, None]:
+        """Make what a tool wrote durable, together with its outcome; take it back if it failed."""
+        if transaction is None or told is None or told.result.is_error:
+            yield from self._roll_back(transaction)
+            return
+        try:
+            yield from self._drive.commit(transaction)
+        except GeneratorExit:
+            raise
+        except BaseException:
+            yield from self._roll_back(transaction)
+            raise
 
     # -- starting -------------------------------------------------------------------------------
 
@@ -181,7 +230,7 @@ class Toolroom:
         status: Literal["ok", "error", "unknown"] = "unknown"
         finished = None
         drive = self._drive
-        if ended.how in ("timed_out", "stopped"):
+        if ended.how in ("timed_out", "stopped") and run.transaction is None:
             self._overdue[ended.number] = run
         if result is None:
             self._leave_open(run, ended)

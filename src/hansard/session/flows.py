@@ -13,7 +13,7 @@ from ..drivers.acts import Do
 from ..errors import Invalid, RevisionConflict
 from ..record import views
 from ..record.turns import turn_at
-from ..stores.store import Listed, Metadata
+from ..stores.store import AsyncTransactional, Listed, Metadata, Transactional
 from ..talk.decisions import decide, settle
 from ..talk.inputs import messages_of, read_inputs
 from ..talk.keeping import Arrival
@@ -79,6 +79,10 @@ class Flows:
             )
         inputs = read_inputs(messages, options.system, chat.model.dialect)
         rescue = partial(chat.keeping.rescue, owner="")
+        store = self.ledger.store
+        begin_transaction = (
+            store.begin if isinstance(store, Transactional | AsyncTransactional) else None
+        )
 
         def begin(record: Record, began: int | None) -> Talk:
             return Talk(
@@ -92,6 +96,7 @@ class Flows:
                 stream=stream,
                 resumes=resumes,
                 session=session,
+                transaction=begin_transaction,
                 name=self.name,
                 find=lambda record, _: None if began is None else turn_at(record, began),
             )

@@ -38,7 +38,14 @@ if TYPE_CHECKING:
     from ..dialects.dialect import Dialect
     from ..record.entries import Entry
     from ..record.pages import Page, Revision
-    from ..stores.store import AsyncStore, Hold, Receipt, Store
+    from ..stores.store import (
+        AsyncStore,
+        AsyncTransaction,
+        Hold,
+        Receipt,
+        Store,
+        Transaction,
+    )
 
 __all__ = ["Flow", "Ledger"]
 
@@ -177,6 +184,27 @@ class Ledger:
         receipt = yield from self._certainly(call)
         self.head, self.record = head, after
         return receipt
+
+    def append_within(
+        self,
+        transaction: Transaction | AsyncTransaction,
+        after: Record,
+        entries: Sequence[Entry],
+    ) -> Flow[None]:
+        """Append entries in a transaction, and make it, so that both are made or neither.
+
+        No lease is asked for: that nobody has appended meanwhile is all that counts here.
+        """
+        if self.record is None or self.head is None:
+            raise Invalid("expected a conversation that was read, found none")
+        page, head = page_of(self.head, self.record, after, entries, clock.new_name())
+        yield Do(partial(transaction.append, self.name, page, head))
+        try:
+            yield Do(transaction.commit)
+        except BaseException:
+            self.forget()
+            raise
+        self.head, self.record = head, after
 
     def _certainly(self, call: Callable[[], object]) -> Flow[Receipt]:
         """Append, again where nobody knows whether it was: a store knows an append again."""

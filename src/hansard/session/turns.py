@@ -146,6 +146,9 @@ class Turn:
         while True:
             hold = self.tenure.hold(last=record.turn is None)
             try:
+                if act.within is not None:
+                    yield from self.ledger.append_within(act.within, record, entries)
+                    return None if record is act.record else record
                 receipt = yield from self.ledger.append(
                     record, entries, hold=hold, turn_id=self._id_of(entries[0])
                 )

@@ -205,7 +205,10 @@ class Transaction(Protocol):
         """Make all of it."""
 
     def rollback(self) -> None:
-        """Make none of it. Does nothing where it is over."""
+        """Make none of it; nobody can write through its connection any more.
+
+        Does nothing where it is over.
+        """
 
 
 @runtime_checkable

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ..tools.context import Action
     from ..turn.effects import Finish
     from ..turn.events import Observation
+    from ..turn.rules import Rules
     from .inputs import Inputs
     from .keeping import Arrival
     from .options import Options
@@ -58,7 +59,7 @@ class Talk:
 
     One that ``resumes`` has nothing to say: it goes on with the turn that is open, or gives the
     last reply again. ``session`` is what tools are given as such, ``name`` what observers are told;
-    ``find`` gives the closed turn of an id.
+    ``find`` gives the closed turn of an id. ``transaction`` begins one, for tools to write in.
     """
 
     model: Model
@@ -72,6 +73,7 @@ class Talk:
     resumes: bool = False
     session: object = None
     name: str = ""
+    transaction: Callable[[], object] | None = None
     find: Callable[[Record, str], TurnHead | None] = closed_turn
     actions: list[Action] = field(default_factory=list)
 
@@ -207,7 +209,7 @@ class Talk:
 
         Whoever answers a call that would be run here was handed all calls of its answer.
         """
-        rules = self.options.rules
+        rules = self._rules(self.options)
         own = callers_calls(record, rules)
         if all([any([answers(result, call) for call in own]) for result in self.inputs.results]):
             return own
@@ -255,7 +257,7 @@ class Talk:
         if earlier:
             options = replace(options, tool_choice=None, output=None)
         plan = Plan(
-            rules=options.rules,
+            rules=self._rules(options),
             ask=partial(self._ask, options, stream),
             model=self.model.name,
             now_us=clock.now_us,
@@ -266,9 +268,17 @@ class Talk:
             log_action=self._log_action,
             session=self.session,
             name=self.name,
+            transaction=self.transaction,
         )
         self._drive = Drive(record, plan)
         return self._drive
+
+    def _rules(self, options: Options) -> Rules:
+        """What the turn machine has to know, here."""
+        rules = options.rules
+        if self.transaction is None:
+            return rules
+        return msgspec.structs.replace(rules, transactions=True)
 
     def _ask(self, options: Options, stream: bool, record: Record) -> Ask:  # noqa: FBT001
         """The question that a record comes to."""

@@ -43,8 +43,11 @@ def runs_again(policy: Policy) -> bool:
 
 
 def may_be_left(policy: Policy) -> bool:
-    """Whether a run that did not end is over for the model: it changes nothing if it still does."""
-    return policy == "reads"
+    """Whether a run that did not end is over for the model: it changes nothing if it still does.
+
+    What a transactional one has written is taken back.
+    """
+    return policy in ("reads", "transactional")
 
 
 def check_policy(policy: str) -> None:
