@@ -85,6 +85,7 @@ class ListingChecks(StoreSuite):
             (Metadata(user="u1"), ["a", "abc", "b"]),
             (Metadata(tags=("red",)), ["a", "ab"]),
             (Metadata(tags=("fast", "red")), ["a"]),
+            (Metadata(tags=("red", "fast")), ["a"]),
             (Metadata(tags=("red,fast",)), ["b"]),
             (Metadata(tags=("re",)), []),
             (Metadata(user="u1", tags=("lazy",)), ["abc"]),
