@@ -99,7 +99,7 @@ class MixesUpNames(ToyStore):
         return super().head(conversation.strip().lower())
 
     def read(self, conversation: str) -> Loading | None:
-        return super().read(conversation.strip().lower(), **more)
+        return super().read(conversation.strip().lower())
 
 
 class KnowsNoCommits(ToyStore):
