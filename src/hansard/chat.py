@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .drivers.acts import Commit
     from .messages import ToolCall, ToolResult
     from .models import Model
+    from .record.pages import Revision
     from .sealing import Keyring
     from .session import AsyncSession, Session
     from .session.turns import OnBusy
@@ -295,6 +296,7 @@ class Chat(_Chat):
         *,
         busy: OnBusy = "wait",
         lease_s: float = 15.0,
+        at_least: Revision | None = None,
     ) -> Session:
         """Hold a conversation that is kept on a store; without arguments a new one, in memory.
 
@@ -304,7 +306,14 @@ class Chat(_Chat):
         from .stores.memory import MemoryStore
 
         given = MemoryStore() if store is None else store
-        return Session(self, given, name or clock.new_name(), busy=busy, lease_s=lease_s)
+        return Session(
+            self,
+            given,
+            name or clock.new_name(),
+            busy=busy,
+            lease_s=lease_s,
+            at_least=at_least,
+        )
 
     def _driver(self, talk: Talk) -> BlockingDriver:
         return BlockingDriver(self.model.blocking(), _commit(talk))
@@ -380,6 +389,7 @@ class AsyncChat(_Chat):
         *,
         busy: OnBusy = "wait",
         lease_s: float = 15.0,
+        at_least: Revision | None = None,
     ) -> AsyncSession:
         """`Chat.session`."""
         from .session import AsyncSession
@@ -387,7 +397,14 @@ class AsyncChat(_Chat):
         from .stores.threads import AsyncOver
 
         given = AsyncOver(MemoryStore()) if store is None else store
-        return AsyncSession(self, given, name or clock.new_name(), busy=busy, lease_s=lease_s)
+        return AsyncSession(
+            self,
+            given,
+            name or clock.new_name(),
+            busy=busy,
+            lease_s=lease_s,
+            at_least=at_least,
+        )
 
     def _driver(self, talk: Talk) -> AsyncDriver[Reply]:
         return AsyncDriver(self.model.asyncio(), _commit(talk))

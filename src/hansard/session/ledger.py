@@ -59,9 +59,20 @@ _RETRIES_S = (0.05, 0.2, 0.8)
 
 
 class Ledger:
-    """A conversation on a store. ``record`` and ``head`` are None where nothing is known."""
+    """A conversation on a store. ``record`` and ``head`` are None where nothing is known.
 
-    def __init__(self, store: Store | AsyncStore, name: str, dialect: Dialect) -> None:
+    It is known to have come to the revision ``at_least``: less is refused.
+    """
+
+    def __init__(
+        self,
+        store: Store | AsyncStore,
+        name: str,
+        dialect: Dialect,
+        *,
+        at_least: Revision | None = None,
+    ) -> None:
+        self.at_least = at_least
         self.store = store
         self.name = name
         self.dialect = dialect
@@ -91,6 +102,7 @@ class Ledger:
     def load(self) -> Flow[Record]:
         """Read all that is needed to go on."""
         loading: Loading | None = yield Do(partial(self.store.read, self.name))  # type: ignore[assignment]
+        self._check_reached(None if loading is None else loading.head)
         if loading is None:
             self.head = Head(clock.new_name(), self.dialect.name)
             self.record = Record(self.head.incarnation, self.dialect)
@@ -102,6 +114,18 @@ class Ledger:
             raise _corrupt(self.name, error) from error
         self.head = loading.head
         return self.record
+
+    def _check_reached(self, head: Head | None) -> None:
+        least = self.at_least
+        if least is None:
+            return
+        if head is None or head.incarnation != least.incarnation or head.seq < least.seq:
+            found = "none" if head is None else f"entry {head.seq} of {head.incarnation!r}"
+            raise StoreCorrupt(
+                f"expected conversation {self.name!r} at entry {least.seq} of "
+                f"{least.incarnation!r} or later, found {found}: an older state was put back",
+                reason="rolled_back",
+            )
 
     def _check_dialect(self, head: Head) -> None:
         if head.dialect != self.dialect.name:

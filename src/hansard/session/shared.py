@@ -28,7 +28,8 @@ class SharedSession:
     A session is for one thread or task at a time; make another for another, of the same
     conversation if you like. ``busy`` says what to do where another worker is at work on the
     conversation: ``"wait"`` for it, or ``"raise"`` `Busy`. A worker of which nothing was heard
-    for ``lease_s`` seconds is taken to be gone.
+    for ``lease_s`` seconds is taken to be gone. ``at_least`` is a revision that the conversation
+    is known to have come to: `StoreCorrupt` is raised where the store knows of less.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class SharedSession:
         *,
         busy: OnBusy = "wait",
         lease_s: float = 15.0,
+        at_least: Revision | None = None,
     ) -> None:
         if not name or not isinstance(name, str):
             raise Invalid(f"expected the conversation's name as text, found {name!r}")
@@ -46,7 +48,7 @@ class SharedSession:
             raise Invalid(f"expected busy= 'wait' or 'raise', found {busy!r}")
         if not lease_s > 0:
             raise Invalid(f"expected lease_s= above 0, found {lease_s!r}")
-        ledger = Ledger(store, name, chat.model.dialect)
+        ledger = Ledger(store, name, chat.model.dialect, at_least=at_least)
         self._flows = Flows(chat, ledger, Tenure(owner_name(), lease_s, self._renew), busy)
 
     @property
