@@ -295,4 +295,11 @@ def _joined(arrays: Iterable[bytes]) -> bytes:
 
 
 def _unpacked(meta: bytes) -> bytes:
-    return meta if meta.startswith(b"[") else zlib.decompress(meta)
+    if meta.startswith(b"["):
+        return meta
+    try:
+        return zlib.decompress(meta)
+    except zlib.error as error:
+        raise DecodeError(
+            f"expected a page as it was written: {error}", reason="corrupt_page"
+        ) from error
