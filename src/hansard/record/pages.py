@@ -316,4 +316,6 @@ def _unpacked(meta: bytes) -> bytes:
     try:
         return zlib.decompress(meta)
     except zlib.error as error:
-        raise DecodeError(f"expected a page: {error}", reason="corrupt_page") from None
+        raise DecodeError(
+            f"expected a page as it was written: {error}", reason="corrupt_page"
+        ) from error

@@ -41,11 +41,11 @@ __all__ = ["AsyncSealedStore", "SealedStore", "sealed"]
 
 
 @overload
-def sealed(store: Store, keyring: Keyring, *, owner: str = "") -> SealedStore: ...
+def sealed(store: Store, keyring: Keyring, *, owner: str = "hansard") -> SealedStore: ...
 @overload
-def sealed(store: AsyncStore, keyring: Keyring, *, owner: str = "") -> AsyncSealedStore: ...
+def sealed(store: AsyncStore, keyring: Keyring, *, owner: str = "hansard") -> AsyncSealedStore: ...
 def sealed(
-    store: Store | AsyncStore, keyring: Keyring, *, owner: str = ""
+    store: Store | AsyncStore, keyring: Keyring, *, owner: str = "hansard"
 ) -> SealedStore | AsyncSealedStore:
     """Keep everything that is said in a store sealed, with the current key of a keyring.
 
