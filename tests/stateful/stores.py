@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from hansard.stores.memory import MemoryStore
+from hansard.stores.sqlite import SQLiteStore
 from hansard.stores.threads import async_over
 from hansard.testing.store_bridge import LoopThread, bridge
 from tests.conformance.toy_store import ToyStore
@@ -35,8 +36,13 @@ def open_under_asyncio(place: Path) -> Store:
     return bridge(async_over(ToyStore(place)), one_loop())
 
 
+def open_sqlite(place: Path) -> Store:
+    return SQLiteStore(place / "chats.db", durability="normal")
+
+
 STORES: dict[str, Opening] = {
     "memory": open_memory,
     "memory-at-a-place": ToyStore,
     "memory-under-asyncio": open_under_asyncio,
+    "sqlite": open_sqlite,
 }
