@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import hansard
 from hansard import rawjson
 from hansard.dialects.dialect import Ask
-from hansard.errors import DecodeError
+from hansard.errors import DecodeError, Unsayable
 from hansard.record import blob, gomessages, versions, views
 from hansard.sealing import Keyring
 from tests.conftest import scale
@@ -145,7 +145,10 @@ def test_version_1_keeps_equal_values_and_then_equal_bytes(
     """The first time Go's spelling is put on; what has it is never touched again."""
     raws = data.draw(st.lists(native(dialect), max_size=4))
     record = recorded(dialect, raws)
-    again = reloaded(record, version=1)
+    try:
+        again = reloaded(record, version=1)
+    except Unsayable:  # A role that is no text, say.
+        return
     assert [json.loads(m) for m in reread(again)] == [json.loads(m) for m in reread(record)]
     first = hansard.save(again, version=1)
     assert hansard.save(reloaded(again, version=1), version=1) == first

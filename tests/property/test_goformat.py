@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hansard import rawjson
 from hansard.errors import DecodeError
 from hansard.record import goformat, gomessages
 from tests.property.strategies import (
@@ -54,9 +55,10 @@ def test_what_was_rewritten_once_is_in_gos_spelling(
 
 @given(MESSAGES)
 def test_both_ways_of_reading_say_the_same(messages: list[bytes]) -> None:
-    """White space in front sends the very same blob down the slow road."""
+    """An unknown member in front sends the very same blob down the slow road."""
     data = goformat.write(provider="openai", processed_length=1, messages=messages)
-    assert goformat.read(data) == goformat.read(b" " + data)
+    walked = goformat.read(b'{"x":0,' + data.removeprefix(b"{"))
+    assert goformat.read(data) == goformat.read(b" " + data) == walked
 
 
 @given(st.one_of(broken_documents(), st.binary(max_size=40)), st.booleans())
@@ -69,6 +71,24 @@ def test_any_bytes_are_a_blob_or_a_refusal(splinter: bytes, canonical: bool) -> 
         return
     json.loads(data)
     assert rewrite(goformat.read(rewrite(blob))) == rewrite(blob)
+
+
+ODD_KEYS = st.sampled_from([b"role", b"Role", rb"\u0072ole", b"content", b"Content", b"tool_calls"])
+VALUES = st.sampled_from([b"null", b'"user"', b'"tool"', b'"hi"', b"[]", b"5", b'[{"ID":"c"}]'])
+
+
+@given(st.lists(st.lists(st.tuples(ODD_KEYS, VALUES), max_size=4), max_size=3))
+def test_what_is_known_at_a_glance_is_what_a_closer_look_gives(
+    given_: list[list[tuple[bytes, bytes]]],
+) -> None:
+    messages = [
+        b"{%b}" % b",".join([b'"%b":%b' % member for member in members]) for members in given_
+    ]
+    array = b"[%b]" % b",".join(messages)
+    if gomessages.kind_of(array)[1] is not None or gomessages.are_understood(array):
+        for message in messages:
+            understood = gomessages.understood(message)
+            assert rawjson.fields(understood) == rawjson.fields(message)
 
 
 KNOWN = ("role", "content", "name", "tool_calls", "tool_call_id")

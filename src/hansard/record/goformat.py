@@ -9,9 +9,8 @@ Rules:
 - It is written as Go writes it. Stored messages keep their spelling, but for what Go's encoder
   does to them: no white space, and ``< > &``, U+2028 and U+2029 as escapes.
 - Messages are not decoded. What Go wrote is checked in one pass and kept as one slice.
-- Two things differ from Go on purpose. A message may have any fields of any type, where Go
-  refuses a state whose ``content`` is an array, and then loses what it does not know. And a
-  blob that is not UTF-8 is refused, where Go carries the broken bytes on.
+- One thing differs from Go on purpose: a blob that is not UTF-8 is refused, where Go carries the
+  broken bytes on. What is in a message is not judged here, but in `gomessages`.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ import msgspec
 
 from .. import rawjson
 from ..errors import DecodeError
-from . import gojson
+from . import gojson, gomessages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,6 +40,7 @@ first that counted have no ``processed_length``."""
 
 _MASK = bytes.maketrans(b" \t\r\n<>&", b"_\0\0\0\0\0\0")
 _PIECE = 1 << 16
+_DEPTH_OF_ANY_KIND = 6
 MESSAGES_MAX = 1_000_000
 _MESSAGE_SIZE_MIN = len(b"{},")
 _INTEGER = re.compile(rb"-?[0-9]{1,19}")
@@ -64,6 +64,7 @@ class GoBlob:
     ``view`` shows all messages in one slice, joined by commas, in Go's spelling: ready for
     `write`, and not copied. Each is an object or ``null``; ``count`` counts all, ``nulls`` those.
     ``processed_length`` is whatever was stored, not checked against ``count``.
+    ``kind`` is what they all are, where that is known.
     """
 
     provider: str
@@ -71,6 +72,7 @@ class GoBlob:
     count: int
     view: memoryview = field(repr=False)
     nulls: int = 0
+    kind: gomessages.Kind | None = field(default=None, compare=False)
 
     @property
     def messages(self) -> bytes:
@@ -88,10 +90,11 @@ def read(
     not judged here. ``depth_max`` counts the brackets of the blob too, ``messages_max`` every
     ``null``, and neither takes memory for what is beyond it.
     """
-    plain = data.isascii() or not _has_line_separators(data)
     found = None
-    if plain and not _may_have_more(data, messages_max):
-        found = _read_canonical(data, depth_max)
+    if data.isascii() or not _has_line_separators(data):
+        found = _read_canonical(data, depth_max, messages_max)
+    if found is None and (spelled := _spelled(data, depth_max)) != data:
+        found = _read_canonical(spelled, depth_max, messages_max)
     return found or _read_any(data, depth_max, messages_max)
 
 
@@ -143,26 +146,41 @@ def _may_have_more(data: bytes, messages_max: int) -> bool:
     return data.count(b"},{") + 2 * data.count(b"null") >= messages_max
 
 
-def _read_canonical(data: bytes, depth_max: int) -> GoBlob | None:
+def _spelled(data: bytes, depth_max: int) -> bytes:
+    """Spell JSON as Go does, where that is quickly done: databases and people add white space."""
+    try:
+        return gojson.escape(rawjson.compact(data, depth_max=depth_max))
+    except (DecodeError, RecursionError):
+        return data
+
+
+def _read_canonical(data: bytes, depth_max: int, messages_max: int) -> GoBlob | None:
     """Read a blob that is spelled as Go spells it; None says that it is not.
 
     The bytes are checked with every space made a letter and every byte that Go would not have
     written made one that JSON forbids. If that is still JSON, no space was between tokens.
     """
     head = _HEAD.match(data)
-    if head is None or not data.endswith(b"]}"):
+    if head is None or not data.endswith(b"]}") or _may_have_more(data, messages_max):
         return None
+    masked = memoryview(data.translate(_MASK))[head.end() - 1 : -1]
+    nulls = 0
     try:
-        messages = _decode_messages(memoryview(data.translate(_MASK))[head.end() - 1 : -1])
+        count, kind = gomessages.kind_of(masked)
+        if kind is None:
+            messages = _decode_messages(masked)
+            count, nulls = len(messages), messages.count(None)
     except (msgspec.DecodeError, RecursionError):
         return None
-    _check_depth(data, head.end() - 1, depth_max)
+    if kind is None or depth_max < _DEPTH_OF_ANY_KIND:
+        _check_depth(data, head.end() - 1, depth_max)
     return GoBlob(
         provider=head[1].decode(),
         processed_length=int(head[2] or 0),
-        count=len(messages),
+        count=count,
         view=memoryview(data)[head.end() : -2],
-        nulls=messages.count(None),
+        nulls=nulls,
+        kind=kind,
     )
 
 

@@ -53,16 +53,21 @@ WRITERS: dict[int, Callable[[Record], bytes]] = {1: goblob.write, 2: blob.write}
 """The writers of those versions that are still written."""
 
 _VERSION = re.compile(rb'\{"version":([1-9][0-9]{0,8}),')
+_VERSION_2 = b'{"version":2,"dialect":'
+_SAID_AGAIN = re.compile(rb'"(?i:version)"[ \t\r\n]*:')
 
 
 def version_of(data: bytes) -> int:
     """Say in which version a blob was written, without judging the rest of it.
 
     Whoever wrote it, a blob of version 2 or later begins with its version, as it was spelled
-    then; everything else is a matter for version 1, which is read leniently.
+    then; everything else is a matter for version 1, which is read leniently. So is what no other
+    version can be and says its version again: to Go, the last one counts.
     """
     found = _VERSION.match(data)
-    return int(found[1]) if found else 1
+    version = int(found[1]) if found else 1
+    known = data.startswith(_VERSION_2) if version == CURRENT else version in READERS
+    return version if known or not _SAID_AGAIN.search(data, 2) else 1
 
 
 def read(data: bytes, find: Find, *, conversation: str, messages_max: int = MESSAGES_MAX) -> Record:
