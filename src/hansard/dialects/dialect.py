@@ -19,6 +19,7 @@ from .. import rawjson
 from ..errors import DecodeError, Unsayable
 from ..messages import Draft, Media, Message, Native, Text, ToolResult
 from .failures import read_failure
+from .given import check_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -80,6 +81,11 @@ class Ask(msgspec.Struct, frozen=True):
     output_name: str = "answer"
     stream: bool = False
     parameters: Mapping[str, JSON] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raise `Invalid` for parameters that are no JSON."""
+        for name, value in self.parameters.items():
+            check_json(f"the request parameter {name}", value)
 
 
 class Request(msgspec.Struct, frozen=True):

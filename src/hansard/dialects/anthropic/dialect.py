@@ -22,6 +22,7 @@ from ...errors import Invalid
 from ...messages import Text
 from ..dialect import SYSTEM_FRAME, Composition, Dialect, Fragment, Request, splice_body
 from ..fields import present, text_at
+from ..given import native_tool
 from .reading import THOUGHTS, blocks, kind_of, make_answer, read_message
 from .saying import say_blocks, say_content, say_result
 from .stream import MessageStream
@@ -291,8 +292,8 @@ def _says_nothing(kind: str, block: bytes, space: str) -> bool:
 
 
 def _say_tool(tool: ToolSpec) -> bytes:
-    if tool.native is not None:
-        return tool.native
+    if (native := native_tool(tool)) is not None:
+        return native
     said: JSONObject = {"name": tool.name}
     if tool.description:
         said["description"] = tool.description
