@@ -17,7 +17,7 @@ from ..dialect import SYSTEM_FRAME, Composition, Dialect, Fragment, Request, spl
 from ..fields import object_at, present, text_at
 from ..pairing import answers, match
 from .answer import first_candidate, make_answer
-from .reading import elements_at, is_content, part_fields, part_kind, read_content
+from .reading import elements_at, is_content, part_fields, part_kind, read_content, says_nothing
 from .saying import PartSayer, keep_call_id, say_choice, say_content, say_tools
 from .stream import GeminiStream
 
@@ -201,10 +201,7 @@ def _answers(result: Fragment, call: ToolCall) -> bool:
 
 
 def _is_empty(part: bytes) -> bool:
-    fields = present(part_fields(part))
-    if not part.startswith(b"{") or fields.keys() - {"text", "thought"}:
-        return False
-    return fields.get("text", b'""') == b'""'
+    return part.startswith(b"{") and says_nothing(present(part_fields(part)))
 
 
 def _with_role(content: bytes) -> bytes:
