@@ -21,6 +21,7 @@ from hansard.dialects import registry
 from hansard.dialects.openai_chat import OpenAIChat
 from hansard.errors import Invalid, SealBroken
 from hansard.messages import Usage
+from hansard.neutral import conversation_state
 from hansard.rawjson import DEPTH_MAX
 from hansard.record import blob, versions, views
 from hansard.record.entries import Compaction
@@ -103,6 +104,10 @@ REFUSED: dict[str, list[bytes]] = {
         PLAIN[:-30],
         PLAIN + b" ",
         forged(rest=b'"count":0,"next":0'),
+        forged(rest=b'"count":0,"next":0,"heads":null'),
+        forged(rest=b'"count":0,"next":0,"heads":[],"turns":null'),
+        forged(rest=b'"count":0,"next":0,"heads":[],"open":{}'),
+        forged(rest=b'"count":0,"next":0,"heads":[],"compacted_us":%d' % 2**62),
         forged(rest=b'"count":-1,"next":0,"heads":[]'),
         forged(rest=b'"count":0,"next":0,"heads":[],"turn":"\\ud800"'),
         forged(rest=b'"count":0,"next":0,"heads":[],,'),
@@ -124,7 +129,7 @@ REFUSED: dict[str, list[bytes]] = {
         ),
     ],
     "corrupt_entry": [
-        opened(b"{}"),
+        opened(b'[{"kind":"mark","seq":0,"name":"late","at_us":%d}]' % 2**62),
         opened(b'[{"kind":"unheard of","seq":0}]'),
         opened(b'[{"kind":"turn.begin","seq":"0","turn_id":"t"}]'),
         opened(b'[{"kind":"mark","seq":0,"name":"\\ud800"},{"kind":"mark"}]'),
@@ -341,6 +346,16 @@ def test_more_messages_than_a_forged_state_admits_are_refused_in_little_memory(
         [sys.executable, "-c", CROWD, name], input=data, capture_output=True, check=False
     )
     assert (done.stdout, done.stderr) == (b"1 corrupt_blob\n", b"")
+
+
+@pytest.mark.parametrize("at_us", [10**18, -(10**18), 10**40])
+def test_a_time_for_which_there_is_no_date_is_refused_when_somebody_looks(at_us: int) -> None:
+    """It stands in a header, and headers are not looked at before."""
+    raw = b'{"role":"user","content":"Hi"}'
+    rest = b'"count":1,"next":1,"heads":[[0,0,%d,"user","append"]]' % at_us
+    record = load(forged(rest=rest, messages=raw)).record
+    with pytest.raises(hansard.DecodeError, match="expected headers"):
+        conversation_state(record)
 
 
 def test_a_great_many_messages_are_not_too_many() -> None:
