@@ -173,7 +173,7 @@ def _split(raw: bytes) -> list[bytes]:
             parts.append(raw[start : token.start()])
             start = token.end()
     if deep != 0:
-        raise _expected("balanced brackets", raw)
+        raise DecodeError("expected JSON, found brackets without a match", reason="not_json")
     return parts
 
 

@@ -245,14 +245,16 @@ class Dialect(ABC):
     def say(self, draft: Draft) -> tuple[Message, ...]:
         """Say a draft, or raise `Unsayable` where anything of it would be lost."""
         composition = self.compose(draft)
-        self._refuse(composition.losses, f"in a {draft.role} message")
+        article = "an" if draft.role == "assistant" else "a"
+        self._refuse(composition.losses, f"in {article} {draft.role} message")
         return tuple([Message(self, raw) for raw in composition.messages])
 
     def _refuse(self, losses: Sequence[Loss], where: str) -> None:
         """Raise `Unsayable` where anything was lost."""
         if losses:
             raise Unsayable(
-                f"{self.name} cannot say {losses[0].part} {where}: {losses[0].reason}",
+                f"{self.name} cannot say {losses[0].part} {where} without loss: "
+                f"{losses[0].reason}; leave it out, or say it otherwise",
                 dialect=self.name,
                 losses=losses,
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import hansard
+from hansard import Ask
 
 NOTHING = {
     "openai": b'{"choices":[{"message":{"role":"assistant","content":%b},"finish_reason":"stop"}]}',
@@ -29,3 +30,11 @@ def test_an_answer_that_says_nothing_is_empty(name: str) -> None:
 def test_a_part_with_a_signature_or_something_unknown_says_something(signed: bytes) -> None:
     body = NOTHING["gemini"].replace(b'"text":%b', signed)
     assert hansard.dialect("gemini").parse(body).valid
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_leading_system_text_of_nothing_is_not_said(name: str) -> None:
+    dialect = hansard.dialect(name)
+    if name != "openai":  # Where it is a message like others.
+        ask = Ask("m", [], [hansard.system("")])
+        assert dialect.request(ask) == dialect.request(Ask("m"))

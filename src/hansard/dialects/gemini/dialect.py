@@ -94,8 +94,8 @@ class Gemini(Dialect):
         schemas and everything else replace; what comes later wins.
         """
         body: dict[str, bytes | JSONObject] = {}
-        if ask.system:
-            body["systemInstruction"] = self._say_instruction(ask.system)
+        if instruction := self._say_instruction(ask.system):
+            body["systemInstruction"] = instruction
         if ask.tools:
             body["tools"] = say_tools(ask.tools)
         if choice := say_choice(ask.tool_choice, ask.tools):
@@ -116,10 +116,11 @@ class Gemini(Dialect):
     def _say_instruction(self, system: Sequence[Draft]) -> bytes:
         said: list[bytes] = []
         for draft in system:
-            parts, losses = _say_parts("system", draft.parts, foreign=False)
+            words = [part for part in draft.parts if part != Text("")]
+            parts, losses = _say_parts("system", words, foreign=False)
             self._refuse(losses, "in a system instruction")
             said += parts
-        return rawjson.join_object({"parts": rawjson.join_array(said)})
+        return rawjson.join_object({"parts": rawjson.join_array(said)}) if said else b""
 
     # -- answers ------------------------------------------------------------------------------
 
