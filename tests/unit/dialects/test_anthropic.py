@@ -479,7 +479,8 @@ def test_a_foreign_call_without_an_id_gets_the_same_as_its_result() -> None:
     """From its name and place."""
     call = said(assistant(ToolCall("", "f", "{}", 2)), foreign=True)["content"][0]["id"]
     result = said(user(ToolResult("", "f", (), position=2)), foreign=True)["content"][0]
-    assert call == result["tool_use_id"] == "call_f_2"
+    assert call == result["tool_use_id"]
+    assert call.startswith("call_f_2_")
 
 
 @pytest.mark.parametrize("path", KNOWN, ids=lambda path: path.stem)
