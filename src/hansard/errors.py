@@ -128,7 +128,10 @@ class InvalidKey(Invalid):
 
 
 class InvalidState(Invalid):
-    """A state that cannot be used, raised only where a refusal is not returned as a value."""
+    """A state that cannot be used, or could not be: ``reason`` is a code as `Rejected` has.
+
+    Raised only where a refusal is not returned as a value.
+    """
 
     def __init__(self, message: str, *, reason: str = "") -> None:
         super().__init__(message)

@@ -27,6 +27,7 @@ __all__ = [
     "DEPTH_MAX",
     "JSON",
     "JSONObject",
+    "check_depth",
     "check_utf8",
     "compact",
     "dump",
@@ -82,9 +83,14 @@ def compact(data: bytes, *, depth_max: int = DEPTH_MAX) -> bytes:
         if _depth(data) <= depth_max:
             raise  # The caller's stack is to blame, not the data.
         raise _too_deep(depth_max) from None
-    if tight.count(b"[") + tight.count(b"{") > depth_max and _depth(tight) > depth_max:
-        raise _too_deep(depth_max)
+    check_depth(tight, depth_max)
     return tight
+
+
+def check_depth(data: bytes, depth_max: int) -> None:
+    """Raise `DecodeError` with the reason ``too_deep`` where JSON nests deeper than that."""
+    if data.count(b"[") + data.count(b"{") > depth_max and _depth(data) > depth_max:
+        raise _too_deep(depth_max)
 
 
 def check_utf8(data: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 import re
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import hansard
 from hansard import Limits, State
 from hansard.dialects import registry
 from hansard.dialects.openai_chat import OpenAIChat
-from hansard.errors import Invalid, SealBroken
+from hansard.errors import Invalid, InvalidState, SealBroken
 from hansard.messages import Usage
 from hansard.neutral import conversation_state
 from hansard.rawjson import DEPTH_MAX
@@ -253,6 +254,43 @@ def test_a_state_may_have_so_many_messages_and_not_one_more(version: int) -> Non
     data = hansard.save(Writer().exchange(), version=version)
     assert load(data, Limits(messages_max=2)).rejected is None
     assert rejected(data, Limits(messages_max=1)).reason == "too_large"
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_state_may_nest_so_deep_and_not_deeper(version: int) -> None:
+    writer = Writer()
+    writer.say(b'{"role":"user","content":"[[[[","x":[[[]]]}', "append")
+    data = hansard.save(writer.record, version=version)
+    assert load(data, Limits(depth_max=6)).rejected is None
+    assert rejected(data, Limits(depth_max=5)).reason == "too_deep"
+
+
+@pytest.mark.parametrize(
+    ("limits", "found"),
+    [
+        (Limits(size_max=300), "300 bytes"),
+        (Limits(unpacked_max=300), "300 bytes, unpacked"),
+        (Limits(messages_max=1), "1 messages, found 2"),
+    ],
+)
+def test_what_would_not_be_loaded_again_is_not_saved_without_a_word(
+    limits: Limits, found: str
+) -> None:
+    record = Writer().exchange()
+    compress: Literal["gzip"] | None = "gzip" if "unpacked" in found else None
+    with pytest.raises(InvalidState, match=f"at most {found}") as caught:
+        hansard.save(record, compress=compress, limits=limits)
+    assert caught.value.reason == "too_large"
+    assert load(caught.value.state).rejected is None
+    assert hansard.save(record, limits=Limits()) == hansard.save(record)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_what_was_loaded_can_be_pickled(version: int) -> None:
+    loaded = load(hansard.save(Writer().exchange(), version=version))
+    again = pickle.loads(pickle.dumps(loaded))  # noqa: S301 -- our own bytes
+    assert hansard.save(again.record) == hansard.save(loaded.record)
+    assert hansard.save(again.record, version=1) == hansard.save(loaded.record, version=1)
 
 
 def test_the_size_is_judged_before_a_seal_is_opened() -> None:

@@ -110,6 +110,13 @@ class Stored(Root):
         self.plain = plain
         self._sent: bytes | None = None
 
+    def __getstate__(self) -> dict[str, object]:
+        """Pickle the bytes of which slices were kept."""
+        return {
+            name: bytes(value) if isinstance(value, memoryview) else value
+            for name, value in vars(self).items()
+        }
+
     def items(self) -> list[bytes]:
         """The elements that stand here, checked, as nobody has looked at them yet."""
         array = b"[%b]" % bytes(self.messages)

@@ -174,7 +174,8 @@ class Reply:
         """The conversation as opaque bytes, to be given back next time.
 
         Raises `Unsayable` where a chat that writes version 1 waits in an open turn; the error's
-        ``.state`` has the conversation in version 2.
+        ``.state`` has the conversation in version 2. Raises `InvalidState` where it is beyond the
+        chat's limits, and would not be loaded again; the error's ``.state`` has it all the same.
         """
         try:
             return self._save(self.record)
