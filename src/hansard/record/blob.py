@@ -157,9 +157,10 @@ def _grown(loaded: msgspec.Raw | None, new: Sequence[LineHead | TurnHead]) -> ms
     """Lengthen a JSON array without taking it apart."""
     if loaded is not None and not new:
         return loaded
-    known = bytes(loaded)[1:-1] if loaded is not None else b""
-    added = spell(new)[1:-1]
-    return msgspec.Raw(b"[" + known + (b"," if known and added else b"") + added + b"]")
+    added = spell(new)
+    if loaded is None or loaded == _NOTHING:
+        return msgspec.Raw(added)
+    return msgspec.Raw(b"%b,%b" % (bytes(loaded)[:-1], added[1:]))
 
 
 def _closed_turns(record: Record, loaded: LoadedRoot | None) -> list[TurnHead]:

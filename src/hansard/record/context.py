@@ -272,7 +272,8 @@ class Context:
         walked: list[bytes | memoryview] = []
         at = self
         while (known := at._known()) is None and at.line is not None and at.parent is not None:
-            walked.append(b"" if at.line.sent is None else dialect.splice(at.line.sent))
+            if (sent := at.line.sent) is not None:
+                walked.append(dialect.splice(sent))
             at = at.parent
         walked.append(at.root.segment() if known is None else known)
         pieces = [piece for piece in reversed(walked) if piece]

@@ -94,7 +94,7 @@ class OpenAIChat(Dialect):
         return b'{"role":"tool","tool_call_id":%b,"content":%b}' % said
 
     def frame(self, fragments: Sequence[bytes], then: Sequence[bytes] = ()) -> tuple[bytes, ...]:
-        return (*fragments, *then)
+        return (*fragments, *then) if then else tuple(fragments)
 
     # -- asking -------------------------------------------------------------------------------
 
