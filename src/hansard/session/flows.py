@@ -176,7 +176,8 @@ class Flows:
     def look(self, view: Callable[[Record], Given], *, whole: bool = False) -> Flow[Given]:
         """Give a view of the conversation as it is now; ``whole``, of all that ever was."""
         record = yield from (self.ledger.whole() if whole else self.ledger.fresh())
-        return view(record)
+        with self.ledger.reading():
+            return view(record)
 
     def history(self, *, everything: bool) -> Flow[tuple[Message, ...]]:
         """The messages of valid turns, or every message that was ever said."""
@@ -186,7 +187,8 @@ class Flows:
         head = self.ledger.head
         if head is not None and head.spans and head.spans[0][0]:  # It was compacted.
             record = yield from self.ledger.whole()
-        return views.curated(record)
+        with self.ledger.reading():
+            return views.curated(record)
 
     def metadata(self) -> Flow[Metadata]:
         """What is known of the conversation beside what is said in it."""

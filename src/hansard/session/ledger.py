@@ -8,7 +8,8 @@ Every method is a generator of acts, to be carried out by a driver, blocking or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -22,6 +23,7 @@ from ..errors import (
     DecodeError,
     Invalid,
     InvalidTransition,
+    NoSuchConversation,
     RevisionConflict,
     StoreCorrupt,
     StoreUnavailable,
@@ -89,10 +91,8 @@ class Ledger:
             self.record = Record(self.head.incarnation, self.dialect)
             return self.record
         self._check_dialect(loading.head)
-        try:
+        with self.reading():
             self.record = loading.record(loading.head.incarnation, registry.dialect)
-        except (DecodeError, InvalidTransition) as error:
-            raise _corrupt(self.name, error) from error
         self.head = loading.head
         return self.record
 
@@ -109,21 +109,25 @@ class Ledger:
         if record is None or known is None:
             return (yield from self.load())
         head: Head | None = yield Do(partial(self.store.head, self.name))  # type: ignore[assignment]
-        if head is None and known.seq == 0:
+        if head == known or (head is None and known.seq == 0):
             return record
-        if head is None or head.incarnation != known.incarnation or head.dialect != known.dialect:
-            return (yield from self.load())
-        if head.seq > known.seq:
-            pages: Sequence[Page] = yield Do(  # type: ignore[assignment]
-                partial(self.store.pages, self.name, after=known.seq)
-            )
+        if head is not None and _may_follow(known, head):
             try:
-                for entry in entries_in(pages, self.dialect):
-                    if record.length <= entry.seq < head.seq:
-                        record = record.apply(entry)
-            except InvalidTransition:  # It was rewound to before what is known.
-                return (yield from self.load())
-            self.record, self.head = record, head
+                return (yield from self._follow(record, head))
+            except (InvalidTransition, NoSuchConversation):
+                pass  # It was rewound to before what is known, or has just been deleted.
+        return (yield from self.load())
+
+    def _follow(self, record: Record, head: Head) -> Flow[Record]:
+        """Go on from what is known to where others have come."""
+        pages: Sequence[Page] = yield Do(  # type: ignore[assignment]
+            partial(self.store.pages, self.name, after=record.length)
+        )
+        with self.reading(InvalidTransition):
+            for entry in entries_in(pages, self.dialect):
+                if record.length <= entry.seq < head.seq:
+                    record = record.apply(entry)
+        self.record, self.head = record, head
         return record
 
     def whole(self) -> Flow[Record]:
@@ -133,15 +137,13 @@ class Ledger:
             return record
         pages: Sequence[Page] = yield Do(partial(self.store.pages, self.name))  # type: ignore[assignment]
         seq = self.head.seq
-        try:
+        with self.reading():
             entries = [entry for entry in entries_in(pages, self.dialect) if entry.seq < seq]
-            self.record = replay(self.head.incarnation, self.dialect, entries)
-        except (DecodeError, InvalidTransition) as error:
-            raise _corrupt(self.name, error) from error
-        if self.record.length != seq:
-            missing = DecodeError(f"expected {seq} entries", reason="missing_page")
-            raise _corrupt(self.name, missing)
-        return self.record
+            record = replay(self.head.incarnation, self.dialect, entries)
+            if record.length != seq:
+                raise DecodeError(f"expected {seq} entries", reason="missing_page")
+        self.record = record
+        return record
 
     def begun(self, turn_id: str) -> Flow[int | None]:
         """Say where the turn of an id began, and see to it that its entries are at hand."""
@@ -151,9 +153,22 @@ class Ledger:
         record = yield from self.known()
         if seq >= record.length:
             record = yield from self.fresh()
-        if turn_at(record, seq) is None and (record.turn is None or record.turn.begin.seq != seq):
+        is_open = record.turn is not None and record.turn.begin.seq == seq
+        with self.reading():
+            is_here = is_open or turn_at(record, seq) is not None
+        if not is_here:
             yield from self.whole()
         return seq
+
+    @contextmanager
+    def reading(self, *passed: type[Exception]) -> Iterator[None]:
+        """Raise `StoreCorrupt` for what nobody can have written; ``passed`` goes through."""
+        try:
+            yield
+        except (DecodeError, InvalidTransition) as error:
+            if isinstance(error, passed):
+                raise
+            raise _corrupt(self.name, error) from error
 
     # -- writing ----------------------------------------------------------------------------------
 
@@ -207,6 +222,12 @@ class Ledger:
         for entry in moved:
             record = record.apply(entry)
         return record, moved
+
+
+def _may_follow(known: Head, head: Head) -> bool:
+    """Whether one head may be of the same conversation as another, further on."""
+    same = (head.incarnation, head.dialect) == (known.incarnation, known.dialect)
+    return same and head.seq > known.seq
 
 
 def _moved(entry: Entry, first: int, by: int) -> Entry:

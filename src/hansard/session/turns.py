@@ -19,7 +19,15 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ..drivers.acts import Call, Commit, Do, Open, Pause, StartJobs
-from ..errors import Busy, HansardError, InvalidTransition, LeaseLost, RevisionConflict, TimedOut
+from ..errors import (
+    Busy,
+    HansardError,
+    InvalidTransition,
+    LeaseLost,
+    NoSuchConversation,
+    RevisionConflict,
+    TimedOut,
+)
 from ..record.entries import TurnBegin
 
 if TYPE_CHECKING:
@@ -108,12 +116,20 @@ class Turn:
             began = yield from ledger.begun(self.turn_id)
             record = yield from ledger.known()
         if record.turn is not None:
-            fence = yield Do(partial(ledger.store.lease, ledger.name, self.tenure.hold()))
-            self.tenure.took(fence)  # type: ignore[arg-type]
+            yield from self._take()
             record = yield from ledger.fresh()
             if record.turn is None:  # It was finished just before.
                 yield from self._let_go()
         return record, began
+
+    def _take(self) -> Flow[None]:
+        """Take the lease, as the only one at work from now on."""
+        lease = partial(self.ledger.store.lease, self.ledger.name, self.tenure.hold())
+        try:
+            fence = yield Do(lease)
+        except NoSuchConversation:  # It was deleted, and begins anew.
+            raise _Overtaken from None
+        self.tenure.took(fence)  # type: ignore[arg-type]
 
     def _carry_out(self, talk: Talk) -> Flow[Reply]:
         """Pass on what a talk wants done, but for its commits: these are appended here."""
