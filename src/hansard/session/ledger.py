@@ -23,12 +23,13 @@ from ..errors import (
     DecodeError,
     Invalid,
     InvalidTransition,
+    LeaseLost,
     NoSuchConversation,
     RevisionConflict,
     StoreCorrupt,
     StoreUnavailable,
 )
-from ..record.entries import CallKey, Decision, Intent, Outcome
+from ..record.entries import CallKey, Decision, Intent, Outcome, Said
 from ..record.loading import Loading, entries_in, replay
 from ..record.pages import Head, page_of
 from ..record.record import Record
@@ -54,7 +55,10 @@ _RETRIES_S = (0.05, 0.2, 0.8)
 
 
 class Ledger:
-    """A conversation on a store. ``record`` and ``head`` are None where nothing is known."""
+    """A conversation on a store. ``record`` is None where nothing is known for certain.
+
+    ``head`` is then where it was last known to stand, if it ever was.
+    """
 
     def __init__(self, store: Store | AsyncStore, name: str, dialect: Dialect) -> None:
         self.store = store
@@ -74,8 +78,8 @@ class Ledger:
         return None if self.head is None else self.head.revision
 
     def forget(self) -> None:
-        """Know nothing: whoever comes next reads again."""
-        self.head = self.record = None
+        """Know nothing for certain: whoever comes next reads again."""
+        self.record = None
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -189,12 +193,12 @@ class Ledger:
             raise Invalid("expected a conversation that was read, found none")
         page, head = page_of(self.head, self.record, after, entries, clock.new_name())
         call = partial(self.store.append, self.name, page, head, hold=hold, turn_id=turn_id)
-        receipt = yield from self._certainly(call)
+        receipt = yield from self.certainly(call)
         self.head, self.record = head, after
         return receipt
 
-    def _certainly(self, call: Callable[[], object]) -> Flow[Receipt]:
-        """Append, again where nobody knows whether it was: a store knows an append again."""
+    def certainly(self, call: Callable[[], object]) -> Flow[Receipt]:
+        """Append or fork, again where nobody knows whether it was: a store knows it again."""
         waits = iter(_RETRIES_S)
         while True:
             try:
@@ -204,7 +208,7 @@ class Ledger:
                 if wait_s is None:
                     self.forget()
                     raise
-            except (RevisionConflict, Busy):
+            except (RevisionConflict, Busy, LeaseLost):  # Nothing has changed, for certain.
                 raise
             except BaseException:
                 self.forget()
@@ -214,10 +218,15 @@ class Ledger:
     def rebased(self, entries: Sequence[Entry]) -> Flow[tuple[Record, tuple[Entry, ...]]]:
         """Put entries behind what others have appended meanwhile; give where they lead, and them.
 
-        Raises `InvalidTransition` where they may not follow that.
+        Messages change nothing. Outcomes come behind whatever it is: they are what has happened.
+        Raises `InvalidTransition` for what others have not left room for.
         """
         record = yield from self.fresh()
         first = entries[0].seq
+        if not all([isinstance(entry, Outcome) for entry in entries]):
+            meanwhile = record.entries(first)
+            if record.turn is None or not all([isinstance(each, Said) for each in meanwhile]):
+                raise InvalidTransition("expected a turn about which nobody else has decided")
         moved = tuple([_moved(entry, first, record.length - first) for entry in entries])
         for entry in moved:
             record = record.apply(entry)
