@@ -168,7 +168,7 @@ class Flows:
         if ledger.head is None or ledger.head.seq == 0:
             raise Invalid(f"expected a conversation named {self.name!r}, found none to fork")
         head, back = forked(ledger.head, record, None if at is None else point(record, at))
-        yield Do(partial(ledger.store.fork, self.name, new, head))
+        yield from ledger.certainly(partial(ledger.store.fork, self.name, new, head))
         return back
 
     # -- looking ----------------------------------------------------------------------------------
@@ -208,6 +208,7 @@ class Flows:
         """Delete the conversation from its store."""
         yield Do(partial(self.ledger.store.delete, self.name))
         self.ledger.forget()
+        self.ledger.head = None
 
 
 def pending_of(record: Record) -> tuple[ToolCall, ...]:
