@@ -26,13 +26,15 @@ __all__ = ["Tenure"]
 class Tenure:
     """The lease of one conversation, from one worker's side.
 
-    ``renew`` is told, in another thread, the hold with which to renew, and whom to tell when that
-    has come through. What fails then is noticed by whoever goes on.
+    ``asked`` says that it was asked for since it was last let go of: who was cut off then cannot
+    know whether it was taken. ``renew`` is told, in another thread, the hold with which to renew,
+    and whom to tell when that has come through. What fails then is noticed by whoever goes on.
     """
 
     def __init__(self, ttl_s: float, renew: Callable[[Hold, Callable[[], None]], object]) -> None:
         self.ttl_s = ttl_s
         self.fence: int | None = None
+        self.asked = False
         self._renew = renew
         self._name = clock.new_name()[:8]
         self._asked_s = 0.0
@@ -56,6 +58,7 @@ class Tenure:
     def hold(self, *, last: bool = False) -> Hold:
         """What to append with: it takes the lease, or holds on to it, or lets go of it."""
         self._asked_s = time.monotonic()
+        self.asked = True
         # What begins and ends at once needs no lease.
         return Hold(self.owner, 0 if last else self.ttl_s, self.fence)
 
@@ -68,6 +71,7 @@ class Tenure:
 
     def ended(self) -> None:
         """Note that it is not held any more."""
+        self.asked = False
         if self.fence is not None:
             self.fence = None
             _RENEWALS.remove(self)
@@ -119,7 +123,7 @@ class _Renewals:
     def disown(self) -> None:
         """Hold none of them any more."""
         for tenure in self._due_s:
-            tenure.fence = None
+            tenure.fence, tenure.asked = None, False
 
     def _run(self) -> None:
         while True:

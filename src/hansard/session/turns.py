@@ -96,6 +96,7 @@ class Turn:
                 except _Overtaken:
                     pass
                 except Busy as busy:
+                    self.tenure.ended()
                     if self.on_busy == "raise":
                         raise
                     if until_s is not None and time.monotonic() >= until_s:
@@ -209,8 +210,8 @@ class Turn:
             ) from error
 
     def _let_go(self) -> Flow[None]:
-        """Let go of the lease, if it is held. Where that fails, it runs out by itself."""
-        if not self.tenure.held:
+        """Let go of the lease, if it may be held. Where that fails, it runs out by itself."""
+        if not self.tenure.asked:
             return
         hold = self.tenure.hold(last=True)
         self.tenure.ended()
