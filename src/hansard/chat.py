@@ -307,15 +307,9 @@ class Chat(_Chat):
         from .session import Session
         from .stores.memory import MemoryStore
 
-        given = MemoryStore() if store is None else store
-        return Session(
-            self,
-            given,
-            name or clock.new_name(),
-            busy=busy,
-            lease_s=lease_s,
-            at_least=at_least,
-        )
+        store = MemoryStore() if store is None else store
+        name = clock.new_name() if name is None else name
+        return Session(self, store, name, busy=busy, lease_s=lease_s, at_least=at_least)
 
     def _driver(self, talk: Talk) -> BlockingDriver:
         return BlockingDriver(self.model.blocking(), _commit(talk))
@@ -402,15 +396,9 @@ class AsyncChat(_Chat):
         from .stores.memory import MemoryStore
         from .stores.threads import AsyncOver
 
-        given = AsyncOver(MemoryStore()) if store is None else store
-        return AsyncSession(
-            self,
-            given,
-            name or clock.new_name(),
-            busy=busy,
-            lease_s=lease_s,
-            at_least=at_least,
-        )
+        store = AsyncOver(MemoryStore()) if store is None else store
+        name = clock.new_name() if name is None else name
+        return AsyncSession(self, store, name, busy=busy, lease_s=lease_s, at_least=at_least)
 
     def _driver(self, talk: Talk) -> AsyncDriver[Reply]:
         return AsyncDriver(self.model.asyncio(), _commit(talk))

@@ -173,7 +173,7 @@ class Flows:
         if ledger.head is None or ledger.head.seq == 0:
             raise Invalid(f"expected a conversation named {self.name!r}, found none to fork")
         head, back = forked(ledger.head, record, None if at is None else point(record, at))
-        yield Do(partial(ledger.store.fork, self.name, new, head))
+        yield from ledger.certainly(partial(ledger.store.fork, self.name, new, head))
         return back
 
     # -- looking ----------------------------------------------------------------------------------
@@ -181,7 +181,8 @@ class Flows:
     def look(self, view: Callable[[Record], Given], *, whole: bool = False) -> Flow[Given]:
         """Give a view of the conversation as it is now; ``whole``, of all that ever was."""
         record = yield from (self.ledger.whole() if whole else self.ledger.fresh())
-        return view(record)
+        with self.ledger.reading():
+            return view(record)
 
     def history(self, *, everything: bool) -> Flow[tuple[Message, ...]]:
         """The messages of valid turns, or every message that was ever said."""
@@ -191,7 +192,8 @@ class Flows:
         head = self.ledger.head
         if head is not None and head.spans and head.spans[0][0]:  # It was compacted.
             record = yield from self.ledger.whole()
-        return views.curated(record)
+        with self.ledger.reading():
+            return views.curated(record)
 
     def metadata(self) -> Flow[Metadata]:
         """What is known of the conversation beside what is said in it."""
@@ -211,6 +213,7 @@ class Flows:
         """Delete the conversation from its store."""
         yield Do(partial(self.ledger.store.delete, self.name))
         self.ledger.forget()
+        self.ledger.head = None
 
 
 def pending_of(record: Record) -> tuple[ToolCall, ...]:

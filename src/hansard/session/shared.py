@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from ..errors import Invalid
 from .flows import Flows
 from .ledger import Ledger
-from .tenure import Tenure, owner_name
+from .tenure import Tenure
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Self
 
     from ..chat import AsyncChat, Chat
@@ -49,7 +50,7 @@ class SharedSession:
         if not lease_s > 0:
             raise Invalid(f"expected lease_s= above 0, found {lease_s!r}")
         ledger = Ledger(store, name, chat.model.dialect, at_least=at_least)
-        self._flows = Flows(chat, ledger, Tenure(owner_name(), lease_s, self._renew), busy)
+        self._flows = Flows(chat, ledger, Tenure(lease_s, self._renew), busy)
 
     @property
     def name(self) -> str:
@@ -62,8 +63,8 @@ class SharedSession:
         return self._flows.ledger.revision
 
     @abstractmethod
-    def _renew(self, hold: Hold) -> object:
-        """Renew the lease. This is called in a thread of its own."""
+    def _renew(self, hold: Hold, renewed: Callable[[], None]) -> None:
+        """Renew the lease, and tell when that has come through. Called in a thread of its own."""
 
     def _beside(self, name: str) -> Self:
         """Make a session of another conversation on the same store."""

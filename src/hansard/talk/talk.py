@@ -60,6 +60,7 @@ class Talk:
     One that ``resumes`` has nothing to say: it goes on with the turn that is open, or gives the
     last reply again. ``session`` is what tools are given as such, ``name`` what observers are told;
     ``find`` gives the closed turn of an id. ``transaction`` begins one, for tools to write in.
+    ``deadline_s`` is when its time is over, if that was decided before; else it begins with `acts`.
     """
 
     model: Model
@@ -76,12 +77,12 @@ class Talk:
     transaction: Callable[[], object] | None = None
     find: Callable[[Record, str], TurnHead | None] = closed_turn
     actions: list[Action] = field(default_factory=list)
+    deadline_s: float | None = None
 
     def __post_init__(self) -> None:
         """Start where the conversation stands."""
         self._record = self.arrival.record
         self._drive: Drive | None = None
-        self._deadline_s: float | None = None
 
     @property
     def record(self) -> Record:
@@ -101,8 +102,8 @@ class Talk:
 
     def acts(self) -> Generator[Act, object, Reply]:
         """Say it, and give the reply. Whatever ends this early carries the state so far."""
-        if self.options.timeout_s is not None:
-            self._deadline_s = time.monotonic() + self.options.timeout_s
+        if self.deadline_s is None and self.options.timeout_s is not None:
+            self.deadline_s = time.monotonic() + self.options.timeout_s
         try:
             return (yield from self._acts())
         except GeneratorExit:
@@ -262,7 +263,7 @@ class Talk:
             model=self.model.name,
             now_us=clock.now_us,
             monotonic_s=time.monotonic,
-            deadline_s=self._deadline_s,
+            deadline_s=self.deadline_s,
             stream=stream,
             tell=self._tell if options.observers else None,
             log_action=self._log_action,
