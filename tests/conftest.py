@@ -55,6 +55,7 @@ def redis_server() -> Iterator[RedisServer]:
     # The path of a socket has to be short.
     with TemporaryDirectory(prefix="hansard-redis-") as folder:
         server = RedisServer(Path(folder)).start()
+        RedisServer.share(server)
         try:
             yield server
         finally:

@@ -6,7 +6,7 @@ import subprocess
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from redis import Redis
 from redis.backoff import NoBackoff
@@ -22,6 +22,8 @@ _PATIENCE_S = 60
 
 class RedisServer:
     """A server that keeps what it has acknowledged, and may be killed and started again."""
+
+    _shared: ClassVar[RedisServer | None] = None
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -48,6 +50,17 @@ class RedisServer:
             assert time.monotonic() < until, "the server does not answer"
             time.sleep(0.01)
         return self
+
+    @classmethod
+    def shared(cls) -> RedisServer:
+        """The one that the fixture ``redis_server`` has started."""
+        assert cls._shared is not None, "ask for the fixture redis_server"
+        return cls._shared
+
+    @classmethod
+    def share(cls, server: RedisServer | None) -> None:
+        """Let all tests of this process have a server."""
+        cls._shared = server
 
     def _answers(self) -> bool:
         try:
