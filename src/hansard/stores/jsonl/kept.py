@@ -34,7 +34,7 @@ class Kept:
         self.header = header
         self.tail = tail
         self.lineage = Lineage(path.parent, file, header, stack)
-        self._file = file
+        self.file = file
 
     @property
     def head(self) -> Head:
@@ -82,9 +82,9 @@ class Kept:
         """Write one more line."""
         spans = zip(self.head.spans, self.tail.places, strict=False)
         known = {start: place for (start, _), place in spans}
-        known[page.first] = Place(len(self.header.shared), self._file.end)
+        known[page.first] = Place(len(self.header.shared), self.file.end)
         tail = Tail(head, self.lineage.places(head, known), max(fence, self.tail.fence))
-        self._file.write(line_of(page, tail, self._file.end, turn_id), full=full)
+        self.file.write(line_of(page, tail, self.file.end, turn_id), full=full)
 
     def loading(self, turn_id: str | None) -> Loading:
         """All that is needed to go on with it."""

@@ -21,7 +21,7 @@ from ..rules import (
 from ..store import Durability, Hold, Listed, Listing, Metadata, Receipt, Store
 from . import side
 from .file import ConversationFile
-from .files import flush_directory, locked, reporting
+from .files import flush, flush_directory, locked, reporting
 from .kept import Kept
 from .lines import VERSION, Header, Tail
 from .names import SUFFIX, conversation_of, file_name
@@ -83,6 +83,7 @@ class JSONLinesStore(Store):
         with self._locked(conversation, create=page.first == 0) as (path, file, stack):
             kept = _kept(path, file, stack)
             if kept is not None and kept.has_commit(page, head):
+                self._flush(file)  # Whoever wrote it may have died before that.
                 return Receipt(head.revision, kept.fence_for(hold))
             actual = kept.head.revision if kept else None
             if file is None or actual != (expected if kept or page.first else None):
@@ -157,6 +158,7 @@ class JSONLinesStore(Store):
                 if head.seq > parent.head.seq:
                     expected = Revision(parent.head.incarnation, head.seq)
                     raise conflict(conversation, expected, parent.head.revision)
+                self._flush(parent.file)
                 shared = parent.lineage.shared_until(head.seq, parent.header.id)
                 tail = Tail(head, parent.lineage.places(head, {}))
                 header = Header(
@@ -197,6 +199,11 @@ class JSONLinesStore(Store):
 
     def __repr__(self) -> str:
         return f"JSONLinesStore({str(self._directory)!r}, durability={self._durability!r})"
+
+    def _flush(self, file: ConversationFile | None) -> None:
+        if file is not None and self._full:
+            flush(file.fd)
+            flush_directory(self._directory)
 
     def _check_open(self) -> None:
         if self._closed:

@@ -6,12 +6,17 @@ import fcntl
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from hansard.errors import RevisionConflict, StoreUnavailable
 from hansard.stores.jsonl import JSONLinesStore
+from tests.conftest import scale
 from tests.support.appending import Growing, reopened, texts
+
+if TYPE_CHECKING:
+    from random import Random
 
 REPOSITORY = Path(__file__).parents[4]
 
@@ -135,3 +140,35 @@ def test_who_is_late_conflicts(tmp_path: Path) -> None:
     mine.turn("mine")
     with pytest.raises(RevisionConflict):
         theirs.turn("theirs")
+
+
+KILLED = """
+import sys
+from hansard.stores.jsonl import JSONLinesStore
+from hansard.stores.store import Hold
+from tests.support.appending import Growing
+
+store = JSONLinesStore(sys.argv[1])
+talk = Growing.reopened(store, "c", by=sys.argv[2])
+while True:
+    talk.turn("more " * 2000, hold=Hold("me", 60))
+    print(talk.head.seq, flush=True)
+"""
+
+
+def test_a_writer_that_is_killed_loses_nothing_it_has_acknowledged(
+    tmp_path: Path, rng: Random
+) -> None:
+    store = JSONLinesStore(tmp_path)
+    Growing(store).turn()
+    for number in range(scale(5, 50)):
+        writer = python(KILLED, tmp_path, f"{number}-")
+        assert writer.stdout is not None
+        lines = [writer.stdout.readline() for _ in range(rng.randint(1, 9))]
+        writer.kill()
+        lines += writer.communicate()[0].splitlines(keepends=True)
+        acknowledged = max([int(line) for line in lines if line.endswith("\n")])
+        talk = Growing.reopened(store, "c", by=f"{number}+")
+        assert talk.head.seq >= acknowledged
+        talk.turn()
+        talk.check()
