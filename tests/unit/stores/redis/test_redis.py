@@ -210,6 +210,37 @@ def test_a_name_that_is_none_is_refused(store: RedisStore, name: str) -> None:
         store.head(name)
 
 
+def test_a_server_that_only_follows_another_cannot_write(
+    store: RedisStore, redis_server: RedisServer
+) -> None:
+    talk = Growing(store)
+    talk.turn()
+    page, head = talk.next_page()
+    with redis_server.client() as client:
+        client.replicaof("127.0.0.1", "1")
+        try:
+            with pytest.raises(StoreUnavailable, match="give the address of the primary"):
+                store.append("c", page, head)
+        finally:
+            client.replicaof("NO", "ONE")
+    store.append("c", page, head)
+    talk.check()
+
+
+def test_a_server_without_memory_cannot_write(store: RedisStore, redis_server: RedisServer) -> None:
+    talk = Growing(store)
+    talk.turn()
+    page, head = talk.next_page()
+    before = configured(redis_server, "maxmemory", "1")
+    try:
+        with pytest.raises(StoreUnavailable, match="give it more memory"):
+            store.append("c", page, head)
+    finally:
+        configured(redis_server, "maxmemory", before)
+    store.append("c", page, head)
+    talk.check()
+
+
 def test_a_connection_that_is_cut_before_the_answer(redis_server: RedisServer, prefix: str) -> None:
     with CuttingProxy(redis_server.socket) as proxy:
         url = f"redis://127.0.0.1:{proxy.port}"
