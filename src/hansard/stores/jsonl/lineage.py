@@ -39,7 +39,7 @@ class Lineage:
         return piece
 
     def _open(self, shared: Shared) -> Piece:
-        path = link_path(self._directory, shared, self._header.id)
+        path = link_path(self._directory, shared, self._header.link)
         try:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError as error:
@@ -98,4 +98,4 @@ class Lineage:
         """Where one of the files is found."""
         if number == len(self._header.shared):
             return own
-        return link_path(self._directory, self._header.shared[number], self._header.id)
+        return link_path(self._directory, self._header.shared[number], self._header.link)

@@ -28,6 +28,7 @@ import msgspec
 from ... import rawjson
 from ...errors import StoreCorrupt, StoreUnavailable
 from ...record.pages import Head, Page
+from .names import file_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,6 +103,11 @@ class Header(msgspec.Struct, frozen=True):
     fork_of: str | None = None
     shared: tuple[Shared, ...] = ()
     tail: Tail | None = None
+
+    @property
+    def link(self) -> str:
+        """What it is called among those that share a file."""
+        return f"{file_name(self.conversation)}~{self.id}"
 
     @classmethod
     def of(cls, line: bytes, where: str) -> Header:

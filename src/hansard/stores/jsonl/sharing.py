@@ -4,9 +4,10 @@ So a conversation can be deleted, and what its forks need of it stays for as lon
 there, and no longer: a file goes with its last link. The name of a link says how many bytes of the
 file its fork needs; of one that was deleted, no more is kept.
 
-    .shared/ID/FORK-BYTES.jsonl
+    .shared/ID/NAME~FORK-BYTES.jsonl
 
-Whoever makes or removes a link to a file has that file locked.
+Whoever makes or removes a link to a file has that file locked. A process that dies while it forks
+or deletes leaves links behind; they go when what they share is cut the next time.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import os
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from ...errors import StoreError
+from .file import ConversationFile
 from .files import flush_directory, lock
 from .names import SUFFIX
 
@@ -69,13 +72,38 @@ def drop_unshared(fd: int, directory: Path, file: str) -> None:
     """Cut a file to what forks need of it, if its conversation was deleted."""
     links = _links(directory, file)
     try:
-        names = [path.stem for path in links.iterdir()]
+        paths = [*links.iterdir()]
     except FileNotFoundError:
         return
-    ends = [int(name.rpartition("-")[2]) for name in names]
-    there = os.fstat(fd)
+    if os.fstat(fd).st_nlink > len(paths):
+        return
+    ends = []
+    for path in paths:
+        fork, _, end = path.stem.rpartition("-")
+        if _is_there(directory, fork):
+            ends.append(int(end))
+        else:
+            path.unlink()
     if not ends:
         with suppress(OSError):  # Somebody is about to make a link.
             links.rmdir()
-    elif there.st_nlink == len(ends) and there.st_size > max(ends):
+    elif os.fstat(fd).st_size > max(ends):
         os.ftruncate(fd, max(ends))
+
+
+def _is_there(directory: Path, fork: str) -> bool:
+    """Whether a fork is there, or somebody is at work on what may be one."""
+    name, _, file = fork.rpartition("~")
+    path = directory / f"{name}{SUFFIX}"
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        lock(fd, path, exclusive=False, wait_s=0)
+        header = ConversationFile(fd, str(path)).header
+    except StoreError:
+        return True
+    finally:
+        os.close(fd)
+    return header is not None and header.id == file

@@ -192,7 +192,7 @@ class JSONLinesStore(Store):
                 return
             drop_unshared(file.fd, self._directory, file.header.id)
             for shared in file.header.shared:
-                unlink(self._directory, shared, file.header.id, wait_s=self._wait_s)
+                unlink(self._directory, shared, file.header.link, wait_s=self._wait_s)
 
     def close(self) -> None:
         self._closed = True
@@ -243,8 +243,8 @@ class JSONLinesStore(Store):
             with ExitStack() as stack:
                 if source != parent.path:  # That one is locked already.
                     stack.enter_context(opened(source, wait_s=self._wait_s, exclusive=False))
-                link(source, self._directory, shared, header.id, full=self._full)
-            undo.callback(unlink, self._directory, shared, header.id, wait_s=self._wait_s)
+                link(source, self._directory, shared, header.link, full=self._full)
+            undo.callback(unlink, self._directory, shared, header.link, wait_s=self._wait_s)
 
     def _names(self) -> Iterator[str]:
         """The conversations that there are files of."""

@@ -314,3 +314,21 @@ def test_what_is_asked_for_is_what_can_be_had(tmp_path: Path) -> None:
     store.close()
     with pytest.raises(Invalid, match="which is closed"):
         store.list()
+
+
+def test_what_a_dead_process_left_linked_does_not_stay(
+    store: JSONLinesStore, tmp_path: Path
+) -> None:
+    talk = Growing(store)
+    for text in ("x" * 1000, "y" * 1000, "z" * 1000):
+        talk.turn(text)
+    four = talk.fork("n" * 300, 4)
+    talk.fork("dead", 12)
+    (tmp_path / "dead.jsonl").write_bytes(b"")  # It had not come to its header.
+
+    store.delete("c")
+
+    four.check()
+    assert size_of(tmp_path) < 4000
+    store.delete("n" * 300)
+    assert size_of(tmp_path) == 0
