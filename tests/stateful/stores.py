@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from hansard.stores.jsonl import JSONLinesStore
@@ -26,9 +27,15 @@ def open_memory(place: Path) -> Store:
     return MemoryStore()
 
 
+@cache
+def one_loop() -> LoopThread:
+    """The event loop that all share."""
+    return LoopThread()
+
+
 def open_under_asyncio(place: Path) -> Store:
     """Each call is a task of an event loop, which waits for a thread of workers."""
-    return bridge(async_over(ToyStore(place)), LoopThread())
+    return bridge(async_over(ToyStore(place)), one_loop())
 
 
 def open_lines(place: Path) -> Store:
