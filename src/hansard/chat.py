@@ -30,8 +30,12 @@ if TYPE_CHECKING:
     from .drivers.acts import Commit
     from .messages import ToolCall, ToolResult
     from .models import Model
+    from .record.pages import Revision
     from .sealing import Keyring
+    from .session import AsyncSession, Session
+    from .session.turns import OnBusy
     from .state import Limits, Rejected, State
+    from .stores.store import AsyncStore, Store
     from .talk.inputs import Input
     from .talk.reply import Reply
 
@@ -285,6 +289,32 @@ class Chat(_Chat):
         talk = self._talk(state, [*results, *messages], None, owner, options)
         return self._driver(talk).run(talk.acts())
 
+    def session(
+        self,
+        store: Store | None = None,
+        name: str | None = None,
+        *,
+        busy: OnBusy = "wait",
+        lease_s: float = 15.0,
+        at_least: Revision | None = None,
+    ) -> Session:
+        """Hold a conversation that is kept on a store; without arguments a new one, in memory.
+
+        `Session` says what the rest means.
+        """
+        from .session import Session
+        from .stores.memory import MemoryStore
+
+        given = MemoryStore() if store is None else store
+        return Session(
+            self,
+            given,
+            name or clock.new_name(),
+            busy=busy,
+            lease_s=lease_s,
+            at_least=at_least,
+        )
+
     def _driver(self, talk: Talk) -> BlockingDriver:
         return BlockingDriver(self.model.blocking(), _commit(talk))
 
@@ -351,6 +381,30 @@ class AsyncChat(_Chat):
         """`Chat.send_tool_results`."""
         talk = self._talk(state, [*results, *messages], None, owner, options)
         return await self._driver(talk).run(talk.acts())
+
+    def session(
+        self,
+        store: AsyncStore | None = None,
+        name: str | None = None,
+        *,
+        busy: OnBusy = "wait",
+        lease_s: float = 15.0,
+        at_least: Revision | None = None,
+    ) -> AsyncSession:
+        """`Chat.session`."""
+        from .session import AsyncSession
+        from .stores.memory import MemoryStore
+        from .stores.threads import AsyncOver
+
+        given = AsyncOver(MemoryStore()) if store is None else store
+        return AsyncSession(
+            self,
+            given,
+            name or clock.new_name(),
+            busy=busy,
+            lease_s=lease_s,
+            at_least=at_least,
+        )
 
     def _driver(self, talk: Talk) -> AsyncDriver[Reply]:
         return AsyncDriver(self.model.asyncio(), _commit(talk))

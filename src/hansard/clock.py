@@ -6,6 +6,8 @@ constructors, and only when somebody leaves a field out; their own code never do
 
 from __future__ import annotations
 
+import os
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,9 +26,7 @@ def now() -> datetime:
 
 def now_us() -> int:
     """The time, in microseconds since 1970 in UTC."""
-    from time import time_ns
-
-    return time_ns() // 1000
+    return time.time_ns() // 1000
 
 
 def new_id() -> UUID:
@@ -37,5 +37,5 @@ def new_id() -> UUID:
 
 
 def new_name() -> str:
-    """An id that nobody has had before, as text."""
-    return str(new_id())
+    """An id that nobody has had before, as text: as much chance as in a UUID, and sooner made."""
+    return os.urandom(16).hex()

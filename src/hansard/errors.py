@@ -20,7 +20,7 @@
     │   └── Unreachable                 nobody answered, or not in time
     ├── AnswerError                     the model answered, and it cannot be used
     │   ├── InvalidAnswer               it broke the rules each time it was asked
-    │   ├── AnswerCut                   it reached its length limit, where that was to raise
+    │   ├── AnswerCut                   it reached a limit of length, where that was to raise
     │   ├── TooManyRounds               it went on calling tools beyond the limit
     │   └── OutputMismatch              it is not of the type that was asked for
     ├── RevisionConflict                somebody else has appended in the meantime
@@ -88,10 +88,13 @@ class HansardError(Exception):
     """The root of all errors that Hansard raises on purpose.
 
     ``state`` is the conversation as of the last good entry, on errors that a turn raises where
-    the caller keeps the state.
+    the caller keeps the state. Those raised in a session have its ``conversation``, by name, and
+    the ``revision`` that it had reached.
     """
 
     state: bytes | None = None
+    conversation: str | None = None
+    revision: object = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by state, so that subclasses may take keyword arguments."""
@@ -229,7 +232,7 @@ class InvalidAnswer(AnswerError):
 
 
 class AnswerCut(AnswerError):
-    """The answer reached its length limit; ``text`` is what there is of it."""
+    """The answer reached a limit of length, or of the context; ``text`` is what there is of it."""
 
     def __init__(self, message: str, *, text: str = "") -> None:
         super().__init__(message)

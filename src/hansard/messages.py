@@ -232,7 +232,7 @@ def _result_parts(result: object) -> tuple[Text | Media | Native, ...]:
     if isinstance(result, str) or any(isinstance(item, Text | Media | Native) for item in items):
         return tuple([_result_part(item) for item in items])
     try:
-        return (Text(rawjson.dump(result).decode()),)
+        return (Text(rawjson.dump_finite(result).decode()),)
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
         raise InvalidMessage(
             f"expected text, parts or a JSON value, found {type(result).__name__}: {error}"
@@ -395,7 +395,7 @@ class Message(msgspec.Struct, frozen=True, eq=False, dict=True):
         """Fields nobody knew, by their path, parsed."""
         return self._reading.extra
 
-    @cached_property
+    @property
     def text(self) -> str:
         """What is said, without thoughts."""
         return "".join([part.text for part in self.parts if isinstance(part, Text)])

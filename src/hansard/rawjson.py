@@ -11,8 +11,8 @@ legal JSON; such text takes a second, slower road through the same checks.
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Mapping
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -21,7 +21,7 @@ import msgspec
 from .errors import DecodeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 __all__ = [
     "DEPTH_MAX",
@@ -30,6 +30,7 @@ __all__ = [
     "check_utf8",
     "compact",
     "dump",
+    "dump_finite",
     "elements",
     "fields",
     "join_array",
@@ -246,6 +247,25 @@ def dump(parsed: object) -> bytes:
         return _dump_odd(parsed)
 
 
+def dump_finite(parsed: object) -> bytes:
+    """Spell a value as `dump` does, which writes null for infinity and for what is no number.
+
+    Raises `ValueError` for these instead.
+    """
+    spelled = dump(parsed)
+    if b"null" in spelled:
+        _check_finite(msgspec.to_builtins(parsed, str_keys=True, enc_hook=lambda _: None))
+    return spelled
+
+
+def _check_finite(parsed: object) -> None:
+    if isinstance(parsed, float) and not math.isfinite(parsed):
+        raise ValueError(f"JSON has no number for {parsed}")
+    if isinstance(parsed, dict | list | tuple):
+        for item in parsed.values() if isinstance(parsed, dict) else parsed:
+            _check_finite(item)
+
+
 def _dump_odd(parsed: object) -> bytes:
     """Spell as msgspec does, but for the lone surrogates in text."""
     if isinstance(parsed, str):
@@ -263,9 +283,9 @@ def _dump_key(key: object) -> bytes:
     return quote(key) if isinstance(key, str) else _encode({key: 0})[1:-3]
 
 
-def join_object(members: Mapping[str, bytes] | Iterable[tuple[str, bytes]]) -> bytes:
+def join_object(members: dict[str, bytes] | Iterable[tuple[str, bytes]]) -> bytes:
     """Spell an object from names and raw values."""
-    given = members.items() if isinstance(members, Mapping) else members
+    given = members.items() if isinstance(members, dict) else members
     pairs = cast("Iterable[tuple[str, bytes]]", given)
     return b"{" + b",".join([quote(key) + b":" + part for key, part in pairs]) + b"}"
 

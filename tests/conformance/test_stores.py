@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hansard.sealing import Keyring
 from hansard.stores.memory import MemoryStore
+from hansard.stores.sealed import sealed
 from hansard.stores.threads import AsyncOver
 from hansard.testing import AsyncStoreConformance, StoreConformance
 
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hansard.stores.store import AsyncStore, Store
+
+KEYRING = Keyring.single(b"k" * 32)
 
 
 class TestMemory(StoreConformance):
@@ -31,3 +35,24 @@ class TestMemoryUnderAsyncio(AsyncStoreConformance):
     async def open(self, place: Path) -> AsyncStore:
         _ = place
         return AsyncOver(MemoryStore())
+
+
+class TestSealed(StoreConformance):
+    """Sealed, in the memory of this process."""
+
+    def open(self, place: Path) -> Store:
+        _ = place
+        return sealed(MemoryStore(), KEYRING, owner="u7")
+
+    # Nobody can merge what nobody can read.
+    test_a_long_conversation_is_whole_and_its_pages_few = None  # type: ignore[assignment]
+
+
+class TestSealedUnderAsyncio(AsyncStoreConformance):
+    """The same, awaited."""
+
+    async def open(self, place: Path) -> AsyncStore:
+        _ = place
+        return sealed(AsyncOver(MemoryStore()), KEYRING, owner="u7")
+
+    test_a_long_conversation_is_whole_and_its_pages_few = None  # type: ignore[assignment]

@@ -98,8 +98,8 @@ class MixesUpNames(ToyStore):
     def head(self, conversation: str) -> Head | None:
         return super().head(conversation.strip().lower())
 
-    def read(self, conversation: str, **more: Any) -> Loading | None:
-        return super().read(conversation.strip().lower(), **more)
+    def read(self, conversation: str) -> Loading | None:
+        return super().read(conversation.strip().lower())
 
 
 class KnowsNoCommits(ToyStore):
@@ -197,11 +197,10 @@ class ForgetsTurns(ToyStore):
 class KnowsTurnsBesideForks(ToyStore):
     """Asks only what a fork parted from, about all that is there."""
 
-    def read(self, conversation: str, *, turn_id: str | None = None) -> Loading | None:
-        loading = super().read(conversation, turn_id=turn_id)
-        if loading is not None and conversation != "a talk" and turn_id == "three":
-            return super().read("a talk", turn_id=turn_id)
-        return loading
+    def find(self, conversation: str, turn_id: str) -> int | None:
+        if conversation != "a talk" and turn_id == "three":
+            return super().find("a talk", turn_id)
+        return super().find(conversation, turn_id)
 
 
 class ForksTheEnd(ToyStore):

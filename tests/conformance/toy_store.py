@@ -60,8 +60,11 @@ class ToyStore(Store):
     ) -> Receipt:
         return self.kept.append(conversation, page, head, hold=hold, turn_id=turn_id)
 
-    def read(self, conversation: str, *, turn_id: str | None = None) -> Loading | None:
-        return self.kept.read(conversation, turn_id=turn_id)
+    def read(self, conversation: str) -> Loading | None:
+        return self.kept.read(conversation)
+
+    def find(self, conversation: str, turn_id: str) -> int | None:
+        return self.kept.find(conversation, turn_id)
 
     def head(self, conversation: str) -> Head | None:
         return self.kept.head(conversation)

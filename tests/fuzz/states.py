@@ -17,7 +17,7 @@ import hansard
 from hansard.dialects.dialect import Ask
 from hansard.errors import DecodeError, Invalid, SealBroken
 from hansard.rawjson import DEPTH_MAX
-from hansard.record import goblob, views
+from hansard.record import goformat, views
 from hansard.record.entries import Compaction
 from hansard.sealing import Keyring
 from tests.fuzz.hunting import Case
@@ -206,9 +206,9 @@ def why_not(use: Callable[[Record], object], record: Record) -> str:
     return ""
 
 
-def read_go(data: bytes) -> goblob.GoBlob | tuple[str, str]:
+def read_go(data: bytes) -> goformat.GoBlob | tuple[str, str]:
     try:
-        return goblob.read(data, depth_max=DEPTH_MAX)
+        return goformat.read(data, depth_max=DEPTH_MAX)
     except DecodeError as error:
         return error.reason, error.path
 

@@ -14,7 +14,7 @@ import hansard
 from hansard import rawjson
 from hansard.dialects.dialect import Ask
 from hansard.errors import DecodeError
-from hansard.record import blob, goblob, versions, views
+from hansard.record import blob, gomessages, versions, views
 from hansard.sealing import Keyring
 from tests.conftest import scale
 from tests.property.strategies import ANY_TEXT, json_objects
@@ -163,7 +163,7 @@ def reread(record: Record) -> list[bytes]:
         ]
     if record.dialect.name != "openai":
         return raws
-    return [goblob.spell(raw) for raw in raws]
+    return [gomessages.spell(raw) for raw in raws]
 
 
 @EACH

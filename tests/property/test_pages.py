@@ -95,7 +95,7 @@ class ShelvedPlay(Play):
         count = len(self.shelf.pages)
         self.shelf.merge(step.number % (count + 1), step.number // 7 % 9 + 1)
 
-    def reload(self, step: Step) -> None:
+    def reload(self, step: Step) -> None:  # noqa: ARG002 - as all steps
         self.append()
         self.twin = self.shelved = self.shelf.load()
         replayed = self.shelf.replay(self.dialect)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Literal
 
 from hansard.dialects.dialect import Ask, ToolSpec
 from hansard.drivers.acts import (
-    ACTS,
     AwaitJobs,
     Call,
     Commit,
+    Deed,
     Ended,
     Job,
     Left,
@@ -107,7 +107,7 @@ class Process:
             return outcome
 
     def _carry_out(self, act: Act) -> object:
-        if not isinstance(act, ACTS):
+        if not isinstance(act, Deed):
             self._place(Left)  # Only who is being told something can leave.
             return None
         self._place(None if isinstance(act, StartJobs) else Cancelled)

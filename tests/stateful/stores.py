@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from hansard.stores.jsonl import JSONLinesStore
 from hansard.stores.memory import MemoryStore
 from hansard.stores.redis import AsyncRedisStore, RedisStore
+from hansard.stores.sqlite import SQLiteStore
 from hansard.stores.threads import async_over
 from hansard.testing.store_bridge import LoopThread, bridge
 from tests.conformance.toy_store import ToyStore
@@ -43,7 +44,7 @@ def open_lines(place: Path) -> Store:
 
 
 def open_lines_under_asyncio(place: Path) -> Store:
-    return bridge(async_over(JSONLinesStore(place, durability="normal")), LoopThread())
+    return bridge(async_over(JSONLinesStore(place, durability="normal")), one_loop())
 
 
 def open_redis(place: Path) -> Store:
@@ -51,7 +52,11 @@ def open_redis(place: Path) -> Store:
 
 
 def open_async_redis(place: Path) -> Store:
-    return bridge(AsyncRedisStore(RedisServer.shared().url, prefix=f"{{{place}}}:"), LoopThread())
+    return bridge(AsyncRedisStore(RedisServer.shared().url, prefix=f"{{{place}}}:"), one_loop())
+
+
+def open_sqlite(place: Path) -> Store:
+    return SQLiteStore(place / "chats.db", durability="normal")
 
 
 STORES: dict[str, Opening] = {
@@ -62,4 +67,5 @@ STORES: dict[str, Opening] = {
     "lines-under-asyncio": open_lines_under_asyncio,
     "redis": open_redis,
     "redis-under-asyncio": open_async_redis,
+    "sqlite": open_sqlite,
 }

@@ -322,9 +322,7 @@ class Game(RuleBasedStateMachine):
         """Read all of a conversation."""
         talk = self.pick(number)
         expect_conversation(self.store, talk)
-        loading = self.store.read(talk.name, turn_id=turn_id)
-        assert loading is not None
-        assert loading.known == talk.began(turn_id)
+        assert self.store.find(talk.name, turn_id) == talk.began(turn_id)
         after %= talk.head.seq + 2
         whole = [page for page in self.store.pages(talk.name) if page.next > after]
         assert list(self.store.pages(talk.name, after=after)) == whole

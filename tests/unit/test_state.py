@@ -114,7 +114,15 @@ REFUSED: dict[str, list[bytes]] = {
         json.dumps(json.loads(PLAIN)).encode(),
         json.dumps(json.loads(PLAIN), sort_keys=True).encode(),
     ],
-    "corrupt_message": [V1 % b"1", V1 % b'{},"text"'],
+    "corrupt_message": [
+        V1 % b"1",
+        V1 % b'{},"text"',
+        V1 % b'{"role":5}',
+        V1 % b'{"role":"tool","Tool_Call_ID":5}',
+        (V1 % b'{"role":"user","parts":[]},{"role":"user","parts":5}').replace(
+            b"openai", b"gemini"
+        ),
+    ],
     "corrupt_entry": [
         opened(b"{}"),
         opened(b'[{"kind":"unheard of","seq":0}]'),
@@ -294,7 +302,7 @@ def test_a_bomb_is_refused_in_little_memory() -> None:
         [sys.executable, "-c", BOMBS], capture_output=True, text=True, check=False
     )
     assert (done.stdout.split(), done.stderr) == (
-        ["too_large", "not_utf8", "too_deep", "not_a_state"],
+        ["too_large", "not_utf8", "too_deep", "not_json"],
         "",
     )
 

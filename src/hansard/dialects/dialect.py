@@ -10,7 +10,9 @@ Whoever adds a provider subclasses `Dialect` and registers the instance; the sui
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 import msgspec
@@ -21,7 +23,7 @@ from ..messages import Draft, Media, Message, Native, Text, ToolResult
 from .failures import read_failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ..errors import ProviderError
     from ..messages import Finish, Part, Reading, Role, ToolCall, Usage
@@ -40,6 +42,7 @@ __all__ = [
     "Problem",
     "Request",
     "ToolSpec",
+    "has_any",
     "name_of",
     "role_problems",
     "splice_body",
@@ -313,7 +316,8 @@ class Dialect(ABC):
 
     def may_have_calls(self, raw: bytes) -> bool:
         """Whether it is worth looking for calls and results in a message. Errs on that side."""
-        return any(mark in raw for mark in (*self.call_marks, b"\\u00"))
+        # A lone byte is found much sooner than four, and most messages have none.
+        return has_any(self.call_marks, raw) or (b"\\" in raw and b"\\u00" in raw)
 
     @abstractmethod
     def split_results(self, raw: bytes) -> tuple[tuple[Fragment, ...], bytes | None]:
@@ -359,6 +363,16 @@ def role_problems(role: Role) -> Iterable[Problem]:
     """Judge the role of an answer: it has to be the assistant's."""
     if role != "assistant":
         yield Problem("wrong_role", f"the answer should be the assistant's, but its role is {role}")
+
+
+def has_any(marks: tuple[bytes, ...], raw: bytes) -> bool:
+    """Whether one of these is in there. Where all begin alike, that is one look for all of them."""
+    return _finder(marks)(raw) is not None
+
+
+@lru_cache(maxsize=64)
+def _finder(marks: tuple[bytes, ...]) -> Callable[[bytes], re.Match[bytes] | None]:
+    return re.compile(b"|".join([re.escape(mark) for mark in marks])).search
 
 
 def splice_body(head: bytes, messages: Sequence[bytes | memoryview], tail: bytes) -> bytes:

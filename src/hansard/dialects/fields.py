@@ -59,7 +59,8 @@ def around(
 
     ``entry`` is what stands around it in the object that holds it, in an array ``under`` its key.
     """
-    said = {key: raw for key, raw in fields.items() if key not in (*but, under) and raw != b"null"}
+    left_out = {*but, under}
+    said = {key: raw for key, raw in fields.items() if raw != b"null" and key not in left_out}
     if entry is not None:
         said[under] = b"[" + entry + b"]"
     return rawjson.join_object(said) if said else None
@@ -68,9 +69,10 @@ def around(
 def count(figures: JSON, key: str) -> int:
     """The whole number under a key of a parsed object."""
     found = figures.get(key) if isinstance(figures, dict) else None
-    return int(found) if isinstance(found, int | float) and abs(found) < _COUNT_END else 0
+    return int(found) if isinstance(found, _NUMBERS) and abs(found) < _COUNT_END else 0
 
 
+_NUMBERS = (int, float)
 _COUNT_END = 1 << 63
 """Where a figure stops being a count: infinity, which is how huge numbers read, has no integer."""
 

@@ -24,8 +24,10 @@ class EventLines:
             return []
         if self._line:
             chunk = bytes(self._line) + chunk
-        *lines, rest = chunk.split(b"\n")
-        self._line = bytearray(rest)
+            self._line = bytearray()
+        lines = chunk.split(b"\n")
+        if rest := lines.pop():
+            self._line += rest
         return self._take(lines, returns=b"\r" in chunk)
 
     def close(self) -> list[bytes]:
@@ -48,11 +50,14 @@ class EventLines:
             lines[0] = lines[0].removeprefix(_BOM)
         events: list[bytes] = []
         for line in lines:
-            if line[:5] == b"data:":
-                self._data.append(line[6:] if line[5:6] == b" " else line[5:])
-            elif not line and self._data:
-                events.append(self._data[0] if len(self._data) == 1 else b"\n".join(self._data))
-                self._data = []
-            elif line and not line.startswith(_OTHER_FIELDS):
+            if line[:6] == b"data: ":
+                self._data.append(line[6:])
+            elif not line:
+                if self._data:
+                    events.append(b"\n".join(self._data))
+                    self._data = []
+            elif line[:5] == b"data:":
+                self._data.append(line[5:])
+            elif not line.startswith(_OTHER_FIELDS):
                 self._bare.append(line)
         return events

@@ -6,8 +6,9 @@ it go on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+import msgspec
 
 from ..turn.events import TurnEvent
 
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     from ..dialects.dialect import Request
     from ..record.entries import Entry
     from ..record.record import Record
+    from ..stores.store import AsyncTransaction, Transaction
 
 __all__ = [
-    "ACTS",
     "AWAIT_JOBS",
     "READ",
     "STOP_JOBS",
@@ -27,10 +28,13 @@ __all__ = [
     "AwaitJobs",
     "Call",
     "Commit",
+    "Deed",
+    "Do",
     "Ended",
     "Job",
     "Left",
     "Open",
+    "Pause",
     "Read",
     "StartJobs",
     "StopJobs",
@@ -41,37 +45,53 @@ class Left(BaseException):
     """Thrown into a drive whose stream the caller has left before its end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """Make these entries durable; ``record`` is what they lead to. Gives nothing."""
+class Deed(msgspec.Struct, frozen=True):
+    """An act that the driver carries out. All others are events, for whoever listens."""
+
+
+class Commit(Deed, frozen=True):
+    """Make these entries durable; ``record`` is what they lead to.
+
+    Gives nothing; or the record that they have led to, where others had appended meanwhile. With
+    ``within`` they become durable together with what was written in that transaction.
+    """
 
     entries: tuple[Entry, ...]
     record: Record
+    within: Transaction | AsyncTransaction | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Do(Deed, frozen=True):
+    """Call this, and give what it gives. Under asyncio it gives something to wait for."""
+
+    run: Callable[[], object]
+
+
+class Pause(Deed, frozen=True):
+    """Wait for so long. Gives nothing."""
+
+    seconds: float
+
+
+class Call(Deed, frozen=True):
     """Send a request. Gives the body of the answer."""
 
     request: Request
     timeout_s: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(Deed, frozen=True):
     """Send a request whose answer is streamed. Gives nothing."""
 
     request: Request
     timeout_s: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Deed, frozen=True):
     """Give the next bytes of the open stream; None at its end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(msgspec.Struct, frozen=True):
     """A tool to run. ``run`` gives its value; of an async one, something to wait for."""
 
     number: int
@@ -80,25 +100,21 @@ class Job:
     timeout_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StartJobs:
+class StartJobs(Deed, frozen=True):
     """Run these, all at once if there are several. Gives nothing."""
 
     jobs: tuple[Job, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AwaitJobs:
+class AwaitJobs(Deed, frozen=True):
     """Wait until a job ends. Gives all that have ended by then, as `Ended`."""
 
 
-@dataclass(frozen=True, slots=True)
-class StopJobs:
+class StopJobs(Deed, frozen=True):
     """Stop what can be stopped. Gives an `Ended` for every job that had not been reported."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(msgspec.Struct, frozen=True):
     """What became of a job. One that timed out or was stopped may still be running."""
 
     number: int
@@ -107,10 +123,9 @@ class Ended:
     error: BaseException | None = None
 
 
-Act: TypeAlias = Commit | Call | Open | Read | StartJobs | AwaitJobs | StopJobs | TurnEvent
-
-ACTS: Final = (Commit, Call, Open, Read, StartJobs, AwaitJobs, StopJobs)
-"""The acts that a driver carries out. All else is an event, for whoever listens."""
+Act: TypeAlias = (
+    Commit | Call | Open | Read | StartJobs | AwaitJobs | StopJobs | Do | Pause | TurnEvent
+)
 
 READ: Final = Read()
 AWAIT_JOBS: Final = AwaitJobs()

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from . import threads
-from .acts import ACTS, AwaitJobs, Call, Commit, Ended, Left, Open, Read, StartJobs
+from .acts import AwaitJobs, Call, Commit, Deed, Do, Ended, Left, Open, Pause, Read, StartJobs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
@@ -61,7 +61,7 @@ class AsyncDriver(Generic[Outcome]):
                 act = step(given)
                 step, given = acts.send, None
                 try:
-                    if isinstance(act, ACTS):
+                    if isinstance(act, Deed):
                         given = await self._carry_out(act)
                     elif not left:
                         yield act
@@ -76,19 +76,24 @@ class AsyncDriver(Generic[Outcome]):
         finally:
             await self._close()
 
-    async def _carry_out(self, act: Act) -> object:
+    async def _carry_out(self, act: Act) -> object:  # noqa: PLR0911 - one for each act
+        if isinstance(act, Read):
+            return await self._read()
         if isinstance(act, Commit):
             return await self._make_durable(act)
         if isinstance(act, Call):
             return await self._transport.send(act.request, timeout_s=act.timeout_s)
-        if isinstance(act, Read):
-            return await self._read()
         if isinstance(act, Open):
             self._open = self._transport.stream(act.request, timeout_s=act.timeout_s)
             self._chunks = await self._open.__aenter__()
             return None
         if isinstance(act, StartJobs):
             self._jobs.start(act.jobs)
+            return None
+        if isinstance(act, Do):
+            return await act.run()  # type: ignore[misc]
+        if isinstance(act, Pause):
+            await asyncio.sleep(act.seconds)
             return None
         return await self._jobs.wait() if isinstance(act, AwaitJobs) else await self._jobs.stop()
 

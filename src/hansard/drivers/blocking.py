@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import Invalid
 from . import threads
-from .acts import ACTS, AwaitJobs, Call, Commit, Ended, Left, Open, Read, StartJobs
+from .acts import AwaitJobs, Call, Commit, Deed, Do, Ended, Left, Open, Pause, Read, StartJobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -61,7 +61,7 @@ class BlockingDriver:
                 act = step(given)
                 step, given = acts.send, None
                 try:
-                    if isinstance(act, ACTS):
+                    if isinstance(act, Deed):
                         given = self._carry_out(act)
                     elif not left:
                         yield act
@@ -76,14 +76,14 @@ class BlockingDriver:
         finally:
             self._close()
 
-    def _carry_out(self, act: Act) -> object:
+    def _carry_out(self, act: Act) -> object:  # noqa: PLR0911 - one for each act
+        if isinstance(act, Read):
+            return self._read()
         if isinstance(act, Commit):
             self._make_durable(act)
             return None
         if isinstance(act, Call):
             return self._transport.send(act.request, timeout_s=act.timeout_s)
-        if isinstance(act, Read):
-            return self._read()
         if isinstance(act, Open):
             self._open = self._transport.stream(act.request, timeout_s=act.timeout_s)
             self._chunks = self._open.__enter__()
@@ -91,10 +91,17 @@ class BlockingDriver:
         if isinstance(act, StartJobs):
             self._jobs.start(act.jobs)
             return None
+        if isinstance(act, Do):
+            return act.run()
+        if isinstance(act, Pause):
+            time.sleep(act.seconds)
+            return None
         return self._jobs.wait() if isinstance(act, AwaitJobs) else self._jobs.stop()
 
     def _make_durable(self, act: Commit) -> None:
-        done = self._commit(act) if self._commit is not None else None
+        if self._commit is None:
+            return
+        done = self._commit(act)
         if inspect.isawaitable(done):
             if inspect.iscoroutine(done):
                 done.close()
@@ -150,7 +157,7 @@ class _Jobs:
     def _finish_here(self, job: Job) -> Ended:
         """Run a job in the caller's thread, where an interruption is meant for the caller."""
         ended = threads.finish(job)
-        if ended.error is not None and not isinstance(ended.error, Exception):
+        if isinstance(ended.error, KeyboardInterrupt):
             raise ended.error
         return ended
 

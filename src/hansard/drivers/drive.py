@@ -13,7 +13,6 @@ Rules:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from ..dialects.dialect import Ask, Dialect, Request
     from ..record.entries import Entry
     from ..record.record import Record
+    from ..stores.store import AsyncTransaction, Transaction
     from ..tools.context import Action
     from ..turn.events import Observation
     from ..turn.rules import Rules
@@ -54,14 +54,17 @@ __all__ = ["Drive", "Plan"]
 _TRANSIENT = (RateLimited, Overloaded, Unreachable, NotAuthorized)
 """Errors that say nothing about the turn: it stays open, to be resumed."""
 
+_STARTS = (RunTool, AskTool)
+_ENDS = (Wait, Finish)
 
-@dataclass(frozen=True)
-class Plan:
+
+class Plan(msgspec.Struct, frozen=True):
     """What a drive is to do, and by which clocks.
 
     ``ask`` makes the question that a record comes to. ``deadline_s`` is on the clock
     ``monotonic_s``. ``tell`` and ``log_action`` are given observations and what tools report for
-    people.
+    people. ``name`` is what observers know the conversation by, if not by its id. ``transaction``
+    begins one for a tool to write in, where the record's store has them.
     """
 
     rules: Rules
@@ -74,6 +77,8 @@ class Plan:
     tell: Callable[[Observation], None] | None = None
     log_action: Callable[[Action], None] | None = None
     session: object = None
+    name: str = ""
+    transaction: Callable[[], object] | None = None
 
 
 class Drive:
@@ -95,6 +100,11 @@ class Drive:
     def dialect(self) -> Dialect:
         """The dialect of the conversation."""
         return self.record.dialect
+
+    @property
+    def name(self) -> str:
+        """What observers know the conversation by."""
+        return self.plan.name or self.record.conversation
 
     def stage(self, *entries: Entry) -> None:
         """Put entries on the record here; they become durable with the next commit."""
@@ -135,7 +145,7 @@ class Drive:
         while True:
             running = tools.running
             effects = next_effects(self.record, self.rules, running, at_us=self.plan.now_us())
-            starts = [effect for effect in effects if isinstance(effect, RunTool | AskTool)]
+            starts = [effect for effect in effects if isinstance(effect, _STARTS)]
             if starts:
                 self.in_time()
             for effect in effects:
@@ -145,7 +155,7 @@ class Drive:
                     self.stage(*effect.entries)
                 elif isinstance(effect, CallModel):
                     yield from self._call_model()
-                elif isinstance(effect, Wait | Finish):
+                elif isinstance(effect, _ENDS):
                     yield from self.commit()
                     return effect
             if starts or (running and not effects):
@@ -166,13 +176,17 @@ class Drive:
                 is_error = entry.status == "error"  # Not every dialect has a word for that.
                 yield CallFinished(call, msgspec.structs.replace(result, is_error=is_error))
 
-    def commit(self) -> Generator[Act, object, None]:
+    def commit(
+        self, within: Transaction | AsyncTransaction | None = None
+    ) -> Generator[Act, object, None]:
         """Make durable what is staged, if anything is."""
         if self._staged:
             self._is_committing = True
-            yield Commit(tuple(self._staged), self.record)
+            led_to = yield Commit(tuple(self._staged), self.record, within)
             self._is_committing = False
             self._staged = []
+            if led_to is not None:
+                self.record = led_to  # type: ignore[assignment]
             self.committed = self.record
 
     def _take_back_intents(self) -> None:
@@ -270,14 +284,14 @@ class Drive:
         return error
 
     def _tell_model(self, answer: Answer | None, error: str) -> None:
+        if self.plan.tell is None:
+            return
         usage = answer.usage if answer else None
         if usage is not None:
             self._usage += usage
-        if self.plan.tell is None:
-            return
         self.tell(
             ModelCalled(
-                conversation=self.record.conversation,
+                conversation=self.name,
                 turn=self.record.turn_number,
                 model=self.plan.model,
                 messages=self.record.context.count,
@@ -294,7 +308,7 @@ class Drive:
         last = self.record.entry(self.record.length - 1)
         self.tell(
             TurnEnded(
-                conversation=self.record.conversation,
+                conversation=self.name,
                 turn=self.record.turn_number,
                 status=last.status if isinstance(last, TurnEnd) else "open",
                 rounds=self._rounds,

@@ -65,7 +65,7 @@ class ConversationTurn(msgspec.Struct, frozen=True):
     assistant_message: ConversationMessage
     tool_messages: tuple[ConversationMessage, ...] = ()
     provider_payload: Mapping[str, Any] | None = None
-    evaluation_id: str = msgspec.field(default_factory=clock.new_name)
+    evaluation_id: str = msgspec.field(default_factory=lambda: str(clock.new_id()))
     created_at: datetime = msgspec.field(default_factory=clock.now)
     input_messages: tuple[ConversationMessage, ...] = ()
 

@@ -20,16 +20,19 @@ if TYPE_CHECKING:
 __all__ = ["compacted", "covers"]
 
 
-def compacted(context: Context, compaction: Compaction, dialect: Dialect) -> Context:
+def compacted(
+    context: Context, compaction: Compaction, dialect: Dialect, *, whole: Context | None = None
+) -> Context:
     """Make the context in which the compaction's messages stand for its range of entries.
 
     They stand where the range began. What is pinned stays, after them, with what it needs to be
-    understood: see `_held`.
+    understood: see `_held`. ``whole`` is the context with the open turn, whose pins count too.
     """
     old = _taken_apart(context)
     end = old.back(lambda at: at.place > compaction.last)
     start = end.back(lambda at: at.place >= compaction.first)
-    held = [at for at in _held(old, dialect) if start.count <= at < end.count]
+    holds = old if whole is None else _taken_apart(whole)
+    held = [at for at in _held(holds, dialect) if start.count <= at < end.count]
     raws = [bytes(raw) for raw in compaction.messages]
     summary = [Line(compaction, raw, dialect.project(raw)) for raw in raws]
     stays = [_line(old, at) for at in held]

@@ -79,6 +79,11 @@ class Root:
         found = [head for head in self.turns() if head.turn_id == turn_id]
         return found[-1] if found else None
 
+    def turn_at(self, seq: int) -> TurnHead | None:
+        """The closed turn that began with an entry, as far as that is known here."""
+        del seq  # What is loaded from a blob has no entries.
+        return None
+
     def entries_of(self, number: int) -> tuple[Entry, ...]:
         """What is here of the entries of one turn."""
         return tuple([line.entry for line in self.lines() if line.entry.turn == number])

@@ -228,11 +228,13 @@ class Record:
             return self._step_said(entry)
         if isinstance(entry, Outcome):
             return self._step_outcome(entry), None
-        if isinstance(entry, Intent | Decision) and self._call(entry.call) not in self.pending:
-            raise InvalidTransition(f"expected a pending call, found {_name(entry.call)}")
-        if isinstance(entry, TurnEnd) and (self.phase == "answered") != (entry.status == "done"):
-            raise InvalidTransition(f"a turn that is {self.phase} cannot end as {entry.status}")
-        if isinstance(entry, Compaction) and not 0 <= entry.first <= entry.last < entry.seq:
+        if isinstance(entry, TurnEnd):
+            if (self.phase == "answered") != (entry.status == "done"):
+                raise InvalidTransition(f"a turn that is {self.phase} cannot end as {entry.status}")
+        elif isinstance(entry, _NOTES):
+            if self._call(entry.call) not in self.pending:
+                raise InvalidTransition(f"expected a pending call, found {_name(entry.call)}")
+        elif isinstance(entry, Compaction) and not 0 <= entry.first <= entry.last < entry.seq:
             raise InvalidTransition(
                 f"expected a range of entries before entry {entry.seq}, "
                 f"found {entry.first} to {entry.last}"
@@ -301,13 +303,13 @@ class Record:
             self.turn_number = entry.turn
         elif isinstance(entry, Outcome):
             self._take_outcome(entry, step)
-        elif isinstance(entry, Intent | Decision):
+        elif isinstance(entry, _NOTES):
             self._take_note(entry)
+        elif isinstance(entry, TurnEnd):
+            self._take_end(entry)
         elif isinstance(entry, Attempt):
             if entry.answered:
                 self._change(failures=self._open.failures + 1, faults=(entry.error,))
-        elif isinstance(entry, TurnEnd):
-            self._take_end(entry)
         elif isinstance(entry, Compaction):
             self._take_compaction(entry)
         elif isinstance(entry, Rewind):
@@ -401,9 +403,11 @@ class Record:
         self.turn = None
 
     def _take_compaction(self, entry: Compaction) -> None:
-        self.context = compacted(self.context, entry, self.dialect)
+        whole = self.context
+        self.context = compacted(whole, entry, self.dialect)
         if self.turn is not None and covers(entry, self.turn.before):
-            self._change(before=compacted(self.turn.before, entry, self.dialect))
+            before = compacted(self.turn.before, entry, self.dialect, whole=whole)
+            self._change(before=before)
 
     def _context_before(self, rewind: Rewind) -> Context:
         to = rewind.to
@@ -416,6 +420,9 @@ class Record:
             raise InvalidTransition(f"a turn was open before entry {to}: rewind to between turns")
         return context
 
+
+_NOTES = (Intent, Decision)
+"""What is noted of a call that is pending."""
 
 _STEPS: dict[type[Entry], Step] = {
     TurnBegin: "begin",

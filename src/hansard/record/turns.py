@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .entries import Entry
     from .record import Record
 
-__all__ = ["TurnHead", "closed_turn", "ended", "entries_of"]
+__all__ = ["TurnHead", "closed_turn", "ended", "entries_of", "turn_at"]
 
 
 class TurnHead(msgspec.Struct, frozen=True, array_like=True):
@@ -34,6 +34,13 @@ def closed_turn(record: Record, turn_id: str) -> TurnHead | None:
     """The turn that was given this id, if it is over; the last one, if several were."""
     found = [head for head in ended(record.entries()) if head.turn_id == turn_id]
     return found[-1] if found else record.start.root.turn(turn_id)
+
+
+def turn_at(record: Record, seq: int) -> TurnHead | None:
+    """The turn that began with an entry, if it is over and its entries are at hand."""
+    if seq < record.base:
+        return record.start.root.turn_at(seq)
+    return next(ended(record.entries(seq)), None)
 
 
 def ended(entries: Iterable[Entry]) -> Iterator[TurnHead]:

@@ -80,20 +80,24 @@ class MemoryStore(Store):
             self._keep(conversation, branch)
             return Receipt(head.revision, lease.fence if hold and lease.owner else 0)
 
-    def read(self, conversation: str, *, turn_id: str | None = None) -> Loading | None:
+    def read(self, conversation: str) -> Loading | None:
         with self._lock:
             branch = self._find(conversation)
             if branch is None:
                 return None
-            known = None if turn_id is None else branch.turn(turn_id)
             head, pages = branch.head, branch.context()
-        loading = Loading(head, known=known)
+        loading = Loading(head)
         try:
             for page in pages:
                 loading.add(page)
         except DecodeError as error:
             raise StoreCorrupt(str(error), reason=error.reason) from error
         return loading
+
+    def find(self, conversation: str, turn_id: str) -> int | None:
+        with self._lock:
+            branch = self._find(conversation)
+            return branch.turn(turn_id) if branch else None
 
     def head(self, conversation: str) -> Head | None:
         with self._lock:

@@ -110,18 +110,26 @@ class Store(Protocol):
         """Append a page, after which the conversation stands as ``head`` says.
 
         A page that begins with entry 0 makes the conversation. ``turn_id`` is the id of the turn
-        that begins in this page, for `read` to know. Raises `RevisionConflict`, `Busy`,
-        `LeaseLost` or `StoreUnavailable`; nothing has changed then, but that after the last one
-        nobody knows: append the same page again.
+        that begins with the first entry of this page, for `find` to know.
+
+        Raises `RevisionConflict`, `Busy`, `LeaseLost` or `StoreUnavailable`; nothing has changed
+        then, but that after the last one nobody knows: append the same page again.
         """
         ...
 
-    def read(self, conversation: str, *, turn_id: str | None = None) -> Loading | None:
+    def read(self, conversation: str) -> Loading | None:
         """Give all that is needed to go on with a conversation; None if there is none.
 
-        That is its head, the pages from ``head.spans``, as they all are at one moment, and where
-        the turn of that id began.
+        That is its head and the pages of ``head.spans``, as they all are at one moment.
         """
+        ...
+
+    def find(self, conversation: str, turn_id: str) -> int | None:
+        """Give the first entry of the turn that was appended with this id; None if there is none.
+
+        Where several were, that of the last one. Turns that a fork shares are found too.
+        """
+        ...
 
     def head(self, conversation: str) -> Head | None:
         """Say where a conversation stands; None if there is none."""
@@ -202,7 +210,10 @@ class Transaction(Protocol):
         """Make all of it."""
 
     def rollback(self) -> None:
-        """Make none of it. Does nothing where it is over."""
+        """Make none of it; nobody can write through its connection any more.
+
+        Does nothing where it is over.
+        """
 
 
 @runtime_checkable
@@ -232,8 +243,12 @@ class AsyncStore(Protocol):
         """`Store.append`. One that is cancelled may have been made."""
         ...
 
-    async def read(self, conversation: str, *, turn_id: str | None = None) -> Loading | None:
+    async def read(self, conversation: str) -> Loading | None:
         """`Store.read`."""
+        ...
+
+    async def find(self, conversation: str, turn_id: str) -> int | None:
+        """`Store.find`."""
         ...
 
     async def head(self, conversation: str) -> Head | None:

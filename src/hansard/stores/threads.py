@@ -62,8 +62,11 @@ class AsyncOver(AsyncStore):
             lambda: store.append(conversation, page, head, hold=hold, turn_id=turn_id)
         )
 
-    async def read(self, conversation: str, *, turn_id: str | None = None) -> Loading | None:
-        return await self._do(lambda: self._store.read(conversation, turn_id=turn_id))
+    async def read(self, conversation: str) -> Loading | None:
+        return await self._do(lambda: self._store.read(conversation))
+
+    async def find(self, conversation: str, turn_id: str) -> int | None:
+        return await self._do(lambda: self._store.find(conversation, turn_id))
 
     async def head(self, conversation: str) -> Head | None:
         return await self._do(lambda: self._store.head(conversation))

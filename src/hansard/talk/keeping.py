@@ -15,6 +15,7 @@ from ..record import versions
 from ..record.record import Record
 from ..state import DEFAULT_LIMITS, Limits, Loaded, Rejected, State, load, save
 from .carrying import carry
+from .listeners import check_listener, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +47,11 @@ class Keeping:
     limits: Limits = DEFAULT_LIMITS
     convert: bool = False
     on_rejected: Callable[[Rejected], object] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what could never work, where it is written."""
+        if self.on_rejected is not None:
+            check_listener("on_rejected", self.on_rejected)
 
     def load(self, data: bytes | None, dialect: Dialect, owner: str) -> Arrival:
         """Read a state; one that cannot be used is set aside, and that is told.
@@ -100,11 +106,13 @@ class Keeping:
             len(rejected.blob),
         )
         if self.on_rejected is not None:
-            self.on_rejected(rejected)
+            tell(self.on_rejected, rejected)
 
 
 def _check_is_state(data: object) -> None:
     """Raise `Invalid` for what was likely meant as something else."""
+    if data is None or isinstance(data, bytes):
+        return
     if isinstance(data, str | Draft | Message | ToolResult):
         raise Invalid(
             f"expected the state first, found {type(data).__name__}: chat.send(None, 'hi') begins "

@@ -6,7 +6,6 @@ request parameters are added to the chat's, one by one.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -17,6 +16,7 @@ from ..errors import Invalid
 from ..tools.policies import DEFAULT_POLICY, Policy, check_policy
 from ..tools.tool import Tool, tool
 from ..turn.rules import Rules
+from .listeners import check_listener
 from .parameters import check_names, check_values
 
 if TYPE_CHECKING:
@@ -128,13 +128,7 @@ class Options:
         listeners: list[tuple[str, object]] = [("observers", each) for each in observers]
         listeners += [("on_action", self.on_action)] if self.on_action is not None else []
         for name, listener in listeners:
-            if not callable(listener):
-                raise Invalid(f"expected {name}= to be functions, found {listener!r}")
-            if _is_async(listener):
-                raise Invalid(
-                    f"expected {name}= not to be async, as it is called at once and nobody would "
-                    "await it: give a function that hands on what it is told"
-                )
+            check_listener(name, listener)
         if self.checkpoint is not None and not callable(self.checkpoint):
             raise Invalid(f"expected checkpoint= to be a function, found {self.checkpoint!r}")
 
@@ -239,8 +233,3 @@ def _two_named(name: str) -> Invalid:
 
 def _is_time(given: object) -> bool:
     return isinstance(given, int | float) and not isinstance(given, bool) and given > 0
-
-
-def _is_async(listener: Callable[..., object]) -> bool:
-    called = getattr(type(listener), "__call__", None)  # noqa: B004 - of an object that is called
-    return inspect.iscoroutinefunction(listener) or inspect.iscoroutinefunction(called)

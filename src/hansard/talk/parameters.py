@@ -65,7 +65,7 @@ def check_values(parameters: object) -> None:
 
 def _check_value(name: object, value: Any) -> None:  # noqa: ANN401 - anything may be given
     try:
-        rawjson.dump({name: value})
+        rawjson.dump_finite({name: value})
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise Invalid(
             f"expected the request parameter {name}= to be JSON, found {type(value).__name__}: "

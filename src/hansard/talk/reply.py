@@ -91,7 +91,7 @@ class Reply:
 
     @property
     def finish_reason(self) -> Finish | None:
-        """Why the answer ended; ``length`` where it was cut by its limit."""
+        """Why the answer ended; ``length`` or ``overflow`` where it was cut by a limit."""
         return self._last.finish if self._last else None
 
     @cached_property
@@ -160,10 +160,9 @@ class Reply:
                 f"turn is over, and {left} in the conversation that goes on",
                 problems=self.problems,
             )
-        if self.finish_reason == "length":
+        if self.finish_reason in _CUT:
             raise AnswerCut(
-                "expected a whole answer, found one that reached its length limit: allow more "
-                "tokens, or ask the model to go on",
+                f"expected a whole answer, found one that was cut: {_CUT[self.finish_reason]}",
                 text=self.text,
             )
 
@@ -224,5 +223,11 @@ class Reply:
         found = valid or answers
         return found[-1] if found else None
 
+
+_CUT = {
+    "length": "it reached its length limit; allow more tokens, or ask the model to go on",
+    "overflow": "no room was left for it in the context window; make the conversation shorter",
+}
+"""Why an answer ends before it is whole, and what to do then."""
 
 _REPR_MAX = 60

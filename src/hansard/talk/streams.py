@@ -5,22 +5,36 @@ Leaving a stream early loses nothing: what has come is on the record, and ``stat
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from ..errors import Invalid
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from types import TracebackType
     from typing import Self
 
+    from ..drivers.acts import Act
     from ..drivers.asynchronous import AsyncDriver
     from ..drivers.blocking import BlockingDriver
     from ..state import State
     from ..turn.events import TurnEvent
     from .reply import Reply
-    from .talk import Talk
 
 __all__ = ["AsyncStream", "Stream"]
+
+
+class Telling(Protocol):
+    """What goes on while it is told: a talk, or a turn of a session."""
+
+    @property
+    def state(self) -> State:
+        """The conversation so far."""
+        ...
+
+    def acts(self) -> Generator[Act, object, Reply]:
+        """What a driver is to carry out."""
+        ...
 
 
 class Stream:
@@ -34,7 +48,7 @@ class Stream:
         save(stream.reply.state)
     """
 
-    def __init__(self, talk: Talk, driver: BlockingDriver) -> None:
+    def __init__(self, talk: Telling, driver: BlockingDriver) -> None:
         self._talk = talk
         self._events = driver.stream(talk.acts())
         self._reply: Reply | None = None
@@ -91,7 +105,7 @@ class Stream:
 class AsyncStream:
     """`Stream` under asyncio: ``async with`` it, and ``async for`` over it."""
 
-    def __init__(self, talk: Talk, driver: AsyncDriver[Reply]) -> None:
+    def __init__(self, talk: Telling, driver: AsyncDriver[Reply]) -> None:
         self._talk = talk
         self._driver = driver
         self._events = driver.stream(talk.acts())

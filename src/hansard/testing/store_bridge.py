@@ -80,8 +80,11 @@ class Bridge(Store):
     ) -> Receipt:
         return self._run(self.inner.append(conversation, page, head, hold=hold, turn_id=turn_id))
 
-    def read(self, conversation: str, *, turn_id: str | None = None) -> Loading | None:
-        return self._run(self.inner.read(conversation, turn_id=turn_id))
+    def read(self, conversation: str) -> Loading | None:
+        return self._run(self.inner.read(conversation))
+
+    def find(self, conversation: str, turn_id: str) -> int | None:
+        return self._run(self.inner.find(conversation, turn_id))
 
     def head(self, conversation: str) -> Head | None:
         return self._run(self.inner.head(conversation))

@@ -27,8 +27,8 @@ class TransactionChecks(StoreSuite):
         expect_conversation(store, there)
         transaction.commit()
         expect_conversation(store, talk)
-        loading = store.read(talk.name, turn_id="inside")
-        expect(loading is not None and loading.known == made.page.first, "its turn id", loading)
+        found = store.find(talk.name, "inside")
+        expect(found == made.page.first, "its turn id", found)
 
     def test_what_is_rolled_back_was_never_there(self) -> None:
         """The same can be appended afterwards."""

@@ -116,11 +116,12 @@ class Talk:
     def fork(self, name: str, stand: int = -1) -> Talk:
         """Another conversation, which shares with this one what had been said by then."""
         record, head = self.stands[stand]
+        lineage = (*head.lineage, (head.incarnation, head.seq))
         return Talk(
             name,
             dialect=head.dialect,
             record=record,
-            head=msgspec.structs.replace(head, incarnation=f"i{next(_numbers)}"),
+            head=msgspec.structs.replace(head, incarnation=f"i{next(_numbers)}", lineage=lineage),
         )
 
     def twin(self) -> Talk:

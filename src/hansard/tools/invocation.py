@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from ..errors import DecodeError, Invalid, ToolError
 from .wording import shown
@@ -21,8 +22,7 @@ __all__ = ["Invocation", "read_arguments", "unfit"]
 _ADVICE = "The tool was not run. Call it again with arguments that follow its schema."
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(msgspec.Struct, frozen=True):
     """A function and what it is called with. ``context_name`` is where the context goes."""
 
     function: Callable[..., object] | None

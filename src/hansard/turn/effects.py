@@ -101,8 +101,9 @@ def model_key(record: Record) -> str:
 def call_key(record: Record, call: ToolCall) -> str:
     """The idempotency key of a call of the open round: the same over every retry and resume.
 
-    Ids that providers give can repeat, so that a call is known by its place as well.
+    Ids that providers give can repeat, so that a call is known by its place as well: by the round
+    of its turn, as the number of an entry may still change before it is durable.
     """
-    answer = record.turn.round.answer.seq if record.turn and record.turn.round else -1
-    place = f"{record.conversation}\n{record.turn_number}\n{answer}\n{call.position}\n{call.id}"
+    rounds = record.turn.rounds if record.turn else 0
+    place = f"{record.conversation}\n{record.turn_number}\n{rounds}\n{call.position}\n{call.id}"
     return blake2b(place.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

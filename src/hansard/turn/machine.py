@@ -14,7 +14,6 @@ Rules:
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ..errors import ToolError
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from ..messages import ToolCall
     from ..record.entries import Entry
     from ..record.record import Record, Round
-    from ..tools.tool import Tool
     from .effects import WaitingFor
     from .rules import Rules
     from .standing import Doing
@@ -189,27 +187,27 @@ class _Places:
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
-        self._taken: Counter[str] = Counter()
+        self._taken: list[str] = []
 
     @property
     def busy(self) -> bool:
         return bool(self._taken)
 
     def take(self, call: ToolCall) -> None:
-        self._taken[call.name] += 1
+        self._taken.append(call.name)
 
     def free(self, call: ToolCall) -> bool:
-        if self._taken.total() >= self._rules.concurrent_max:
+        if len(self._taken) >= self._rules.concurrent_max:
             return False
         tool = self._rules.tools.get(call.name)
-        if tool is None:
-            return True
-        if tool.max_concurrent is not None and self._taken[call.name] >= tool.max_concurrent:
+        most = None if tool is None else tool.max_concurrent
+        if most is not None and self._taken.count(call.name) >= most:
             return False
-        return not self._transactional(tool) or not any(
-            [self._transactional(self._rules.tools.get(name)) for name in self._taken]
-        )
+        if not self._taken:
+            return True
+        return not any([self._transactional(name) for name in (call.name, *self._taken)])
 
-    def _transactional(self, tool: Tool | None) -> bool:
-        """Whether a tool writes in the record's own transaction, of which there is one."""
+    def _transactional(self, name: str) -> bool:
+        """Whether a tool writes in a transaction of the record's store: then it runs alone."""
+        tool = self._rules.tools.get(name)
         return tool is not None and self._rules.policy(tool) == "transactional"

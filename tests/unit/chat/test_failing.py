@@ -296,6 +296,47 @@ def test_a_checkpoint_that_fails_stops_the_turn_before_anything_is_done(
     assert not model.requests
 
 
+@dataclass(frozen=True)
+class Frozen(Exception):
+    """An error that takes nothing more."""
+
+    code: int
+
+
+class Located(Exception):
+    """An error with a state of its own."""
+
+    state = "Bavaria"
+
+
+@pytest.mark.parametrize("raised", [Frozen(7), Located("there")])
+def test_an_error_that_takes_no_state_is_raised_as_it_is(
+    talker: Talkers, raised: Exception
+) -> None:
+    def failing(_: State) -> None:
+        raise raised
+
+    with pytest.raises(type(raised)) as error:
+        talker(ScriptedModel("Hi.")).send(None, "Hello", checkpoint=failing)
+    assert error.value is raised
+    assert getattr(error.value, "state", "Bavaria") == "Bavaria"
+
+
+def test_an_error_that_is_raised_again_has_the_state_of_the_last_turn_that_it_ended(
+    talker: Talkers,
+) -> None:
+    full = OSError("disk full")
+
+    def failing(_: State) -> None:
+        raise full
+
+    chat = talker(ScriptedModel(forever("Hi.")), checkpoint=failing)
+    for prompt in ("One", "Two"):
+        with pytest.raises(OSError, match="disk full"):
+            chat.send(None, prompt)
+        assert prompt.encode() in bytes(full.state)  # type: ignore[attr-defined]
+
+
 def test_from_any_checkpoint_the_turn_comes_to_the_same_end(talker: Talkers) -> None:
     kept: list[State] = []
 

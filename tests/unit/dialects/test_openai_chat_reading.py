@@ -358,3 +358,37 @@ def test_no_object_is_too_odd_to_read(odd: dict[str, Any]) -> None:
     assert chat.project(message.raw) is not None
     assert chat.split_results(message.raw)[1] in (None, message.raw)
     assert chat.may_have_calls(message.raw) or not (message.tool_calls or message.tool_results)
+
+
+texts = st.none() | st.text()
+calls = st.fixed_dictionaries(
+    {},
+    optional={
+        "id": texts,
+        "type": st.sampled_from(["function", "custom"]),
+        "function": st.fixed_dictionaries({}, optional={"name": texts, "arguments": texts}),
+        "custom": st.none() | st.just({"name": "run", "input": "1"}),
+        "extra_content": st.none() | st.just({"google": {"thought_signature": "s"}}),
+    },
+)
+usual_messages = st.fixed_dictionaries(
+    {"role": st.sampled_from(["system", "developer", "user", "assistant", "tool"])},
+    optional={
+        "content": texts,
+        "refusal": texts,
+        "tool_calls": st.none() | st.lists(calls),
+        "reasoning_content": texts,
+        "function_call": st.none() | st.just({"name": "now", "arguments": "{}"}),
+        "annotations": st.just([]),
+    },
+)
+
+
+@given(usual_messages | odd_messages)
+def test_a_usual_message_reads_as_it_does_member_by_member(said: dict[str, Any]) -> None:
+    said.pop("images", None)
+    message = chat.message(json.dumps(said).encode())
+    # No images at all are none, and are more than is usual.
+    odd = chat.message(json.dumps({**said, "images": []}).encode())
+    extra = {path: found for path, found in odd.extra.items() if path != "images"}
+    assert (message.role, message.parts, message.extra) == (odd.role, odd.parts, extra)

@@ -9,7 +9,7 @@ import pytest
 
 import hansard
 from hansard.dialects.events import TextDelta
-from hansard.drivers.acts import ACTS, AWAIT_JOBS, READ, STOP_JOBS, Call, Commit, Left, Open
+from hansard.drivers.acts import AWAIT_JOBS, READ, STOP_JOBS, Call, Commit, Deed, Left, Open
 from hansard.errors import Overloaded
 from hansard.record.record import Record
 from tests.unit.drivers.driving import ASK, Drivers, starting
@@ -201,7 +201,7 @@ def test_what_is_no_act_is_an_event_for_whoever_listens(drivers: Drivers) -> Non
     assert events.next() == TextDelta("again")
     assert events.next() is None
     assert given == [None, None, None]
-    assert not isinstance(TOLD, ACTS)
+    assert not isinstance(TOLD, Deed)
 
 
 def test_nothing_is_done_before_somebody_listens(drivers: Drivers) -> None:

@@ -10,8 +10,10 @@ import pytest
 
 import hansard
 from hansard.errors import DecodeError
+from hansard.messages import ToolCall, assistant
 from hansard.record import blob, views
-from hansard.record.entries import Compaction
+from hansard.record.entries import Compaction, Said, TurnBegin, TurnEnd
+from hansard.record.record import Record
 from tests.support.conversations import Writer, calling, result_of
 
 OPENAI = hansard.dialect("openai")
@@ -102,3 +104,23 @@ def test_what_had_to_be_mended_is_mended_again_after_loading() -> None:
     assert [message.raw for message in views.context(loaded)] == [
         message.raw for message in views.context(writer.record)
     ]
+
+
+def test_what_the_open_turn_pins_of_a_closed_one_stays_in_a_compacted_state() -> None:
+    """Messages of one role that follow each other count as one: a pin among them holds them all."""
+    dialect = hansard.dialect("anthropic")
+    call = assistant(ToolCall("a", "look", "{}"))
+    said = [dialect.say(one)[0].raw for one in (assistant("Hm."), call, assistant("So."))]
+    record = Record("c0", dialect)
+    for entry in (
+        TurnBegin(seq=0, turn=1, turn_id="t1"),
+        Said(seq=1, turn=1, role="assistant", author="model", raw=msgspec.Raw(said[0])),
+        TurnEnd(seq=2, turn=1, status="done"),
+        TurnBegin(seq=3, turn=2, turn_id="t2"),
+        Said(seq=4, turn=2, role="assistant", author="append", raw=msgspec.Raw(said[1]), pin=True),
+        Compaction(seq=5, turn=2, first=1, last=1, messages=(), strategy="none"),
+    ):
+        record = record.apply(entry)
+    loaded = blob.read(blob.write(record), hansard.dialect)
+    assert [line.raw for line in record.context.lines()] == said[:2]
+    assert [line.raw for line in loaded.context.lines()] == said[:2]

@@ -122,6 +122,30 @@ def test_a_state_that_cannot_be_used_is_set_aside_and_told(
     assert "hush" not in caplog.text
 
 
+def test_a_listener_that_fails_is_logged_and_the_state_is_set_aside_all_the_same(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def broken(_rejected: Rejected) -> None:
+        raise ValueError("no database")
+
+    with caplog.at_level(logging.ERROR, "hansard"):
+        arrival = Keeping(on_rejected=broken).load(b"junk", OPENAI, "")
+    assert arrival.rejected is not None
+    assert "no database" in caplog.text
+
+
+async def later(_rejected: Rejected) -> None:
+    """Hear, later."""
+
+
+@pytest.mark.parametrize(("wrong", "words"), [(3, "found 3"), (later, "not to be async")])
+def test_what_could_not_be_told_of_a_state_is_refused_where_it_is_written(
+    wrong: Any, words: str
+) -> None:
+    with pytest.raises(Invalid, match=f"on_rejected= .*{words}"):
+        Keeping(on_rejected=wrong)
+
+
 def test_checking_a_state_tells_nobody(caplog: pytest.LogCaptureFixture) -> None:
     heard: list[Rejected] = []
     with caplog.at_level(logging.ERROR, "hansard"):

@@ -130,6 +130,7 @@ def test_a_call_is_checked_like_a_chat() -> None:
         ({"timeout_s": 0}, "timeout_s= above 0, found 0"),
         ({"timeout_s": -1.0}, "timeout_s= above 0, found -1.0"),
         ({"timeout_s": float("nan")}, "timeout_s= above 0, found nan"),
+        ({"parameters": {"top_p": float("inf")}}, "the request parameter top_p= to be JSON"),
         ({"default_policy": "never"}, "found 'never'"),
         ({"tools": [look, look]}, "found two named look"),
         ({"tools": [look, tool(walk, name="look")]}, "found two named look"),

@@ -230,10 +230,13 @@ def test_a_turn_that_was_abandoned_says_so() -> None:
     assert not reply.valid
 
 
-def test_an_answer_that_was_cut_by_its_length_is_an_error_for_whoever_checks() -> None:
-    reply = reply_of(answered("Once upon", finish="length"))
+@pytest.mark.parametrize(
+    ("finish", "words"), [("length", "allow more tokens"), ("overflow", "the context window")]
+)
+def test_an_answer_that_was_cut_is_an_error_for_whoever_checks(finish: Any, words: str) -> None:
+    reply = reply_of(answered("Once upon", finish=finish))
     assert reply.valid
-    with pytest.raises(AnswerCut) as error:
+    with pytest.raises(AnswerCut, match=words) as error:
         reply.check()
     assert error.value.text == "Once upon"
 

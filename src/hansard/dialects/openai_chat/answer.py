@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ... import rawjson
 from ...messages import Reading, Refusal, Text, Thought, ToolCall
 from ..dialect import Answer, Problem, role_problems
-from ..fields import around, present, text_at
+from ..fields import around, text_at
 from ..openai_answers import describe_error, parses, read_figures
 from .reading import read_message
 
@@ -41,7 +41,7 @@ def make_answer(
     finish = text_at(choice, "finish_reason") or None
     reading = read_message(message) if message is not None else Reading("assistant")
     parts = reading.parts
-    if failure := _failure(fields, choice):
+    if failure := _failure(fields, choice, finish):
         problems.insert(0, Problem("provider_error", failure))
     elif message is None:
         problems.append(Problem("no_answer", "the answer has no choice with a message"))
@@ -54,7 +54,7 @@ def make_answer(
         finish_raw=finish,
         usage=read_usage(fields.get("usage")),
         problems=tuple(problems),
-        cut=any(problem.code == "cut" for problem in problems),
+        cut=any([problem.code == "cut" for problem in problems]),
         model=text_at(fields, "model") or None,
         response_id=text_at(fields, "id") or None,
         envelope=around(fields, ("usage",), "choices", around(choice, ("message", "index"))),
@@ -66,29 +66,27 @@ def _read_finish(finish: str | None, parts: Sequence[Part]) -> Finish | None:
     if finish is None:
         return None
     read = FINISHES.get(finish, "other")
-    if read == "stop" and any(isinstance(part, Refusal) for part in parts):
-        return "refused"
-    if read == "stop" and any(isinstance(part, ToolCall) for part in parts):
-        return "tool_calls"
-    return read
+    if read != "stop":
+        return read
+    kinds = {type(part) for part in parts}
+    return "refused" if Refusal in kinds else "tool_calls" if ToolCall in kinds else "stop"
 
 
-def _failure(fields: dict[str, bytes], choice: dict[str, bytes]) -> str:
+def _failure(fields: dict[str, bytes], choice: dict[str, bytes], finish: str | None) -> str:
     """Say what failed; nothing where nothing did.
 
     An error stands in the body, in OpenRouter's choices, in older vLLM *is* the body.
     """
-    body = {"error": rawjson.join_object(fields)} if text_at(fields, "object") == "error" else {}
-    raw = (present(fields).get("error") or present(choice).get("error")) or body.get("error")
-    if raw is None:
-        finish = text_at(choice, "finish_reason")
-        return f"the model was stopped: {finish}" if finish in _FAILED else ""
-    return describe_error(raw)
+    for raw in (fields.get("error", b"null"), choice.get("error", b"null")):
+        if raw != b"null":
+            return describe_error(raw)
+    if text_at(fields, "object") == "error":
+        return describe_error(rawjson.join_object(fields))
+    return f"the model was stopped: {finish}" if finish in _FAILED else ""
 
 
 def _message_problems(parts: Sequence[Part], finish: str | None) -> Iterable[Problem]:
-    said = [part for part in parts if not isinstance(part, Thought)]
-    if all(isinstance(part, Text | Refusal) and not part.text for part in said):
+    if not any([_says_something(part) for part in parts]):
         if FINISHES.get(finish or "") == "filtered":
             yield Problem("blocked", "a filter left nothing of the answer")
         else:
@@ -96,6 +94,13 @@ def _message_problems(parts: Sequence[Part], finish: str | None) -> Iterable[Pro
     for part in parts:
         if isinstance(part, ToolCall) and not parses(part):
             yield Problem("bad_arguments", f"the arguments of {part.name} are not JSON")
+
+
+def _says_something(part: Part) -> bool:
+    return bool(part.text) if isinstance(part, _WORDS) else not isinstance(part, Thought)
+
+
+_WORDS = (Text, Refusal)
 
 
 def read_usage(raw: bytes | None) -> Usage | None:

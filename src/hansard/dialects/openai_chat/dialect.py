@@ -15,7 +15,7 @@ from ...errors import Invalid, Unsayable
 from ...messages import Media, Text, ToolResult
 from ..call_ids import HASH_LENGTH, map_call_id
 from ..dialect import Composition, Dialect, Fragment, Request, name_of, splice_body
-from ..fields import object_at, present, text_at
+from ..fields import object_at, text_at
 from .answer import make_answer
 from .reading import OLD_CALL, ROLES, read_message
 from .saying import Saying, say_choice, say_text, say_tool
@@ -24,7 +24,7 @@ from .stream import ChatStream
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ...messages import Draft, Reading, ToolCall
+    from ...messages import Draft, Part, Reading, ToolCall
     from ...rawjson import JSON
     from ..dialect import Answer, Ask
 
@@ -42,7 +42,11 @@ class OpenAIChat(Dialect):
 
     name = "openai"
     call_marks: ClassVar[tuple[bytes, ...]] = (b'"tool', b'"function')
-    cut_marks: ClassVar[tuple[bytes, ...]] = (b'"audio":{', b'"role":"tool"', *_BARE)
+    cut_marks: ClassVar[tuple[bytes, ...]] = (
+        b'"audio":{',
+        b'"role":"tool"',
+        *[bare[1:] for bare in _BARE],
+    )
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -58,9 +62,13 @@ class OpenAIChat(Dialect):
         signed; the signature of a text or a call goes where Gemini's compatible servers have it.
         """
         saying = Saying(self.call_id if foreign else None)
-        results = [part for part in draft.parts if isinstance(part, ToolResult)]
-        others = [part for part in draft.parts if not isinstance(part, ToolResult)]
-        messages: list[bytes | None] = [self.result(*saying.result(part)) for part in results]
+        messages: list[bytes | None] = []
+        others: list[Part] = []
+        for part in draft.parts:
+            if isinstance(part, ToolResult):
+                messages.append(self.result(*saying.result(part)))
+            else:
+                others.append(part)
         if draft.role == "assistant":
             messages.append(saying.answer(others))
         else:
@@ -78,10 +86,10 @@ class OpenAIChat(Dialect):
                 dialect=self.name,
             )
         if call.id == OLD_CALL:
-            said = {"role": b'"function"', "name": rawjson.quote(call.name)}
-            return rawjson.join_object({**said, "content": rawjson.quote(result.text)})
-        said = {"role": b'"tool"', "tool_call_id": rawjson.quote(call.id)}
-        return rawjson.join_object({**said, "content": _result_content(result)})
+            said = (rawjson.quote(call.name), rawjson.quote(result.text))
+            return b'{"role":"function","name":%b,"content":%b}' % said
+        said = (rawjson.quote(call.id), _result_content(result))
+        return b'{"role":"tool","tool_call_id":%b,"content":%b}' % said
 
     def frame(self, fragments: Sequence[bytes], then: Sequence[bytes] = ()) -> tuple[bytes, ...]:
         return (*fragments, *then)
@@ -126,8 +134,8 @@ class OpenAIChat(Dialect):
 
     def parse(self, body: bytes) -> Answer:
         tight = rawjson.compact(body)
-        fields = _first_object(rawjson.join_array([tight])) or _first_object(tight)
-        choice = _first_object(present(fields).get("choices", b""))
+        fields = rawjson.fields(tight) if tight.startswith(b"{") else _first_object(tight)
+        choice = _first_object(fields.get("choices", b""))
         message = choice.get("message", b"")
         return make_answer(fields, choice, message if message.startswith(b"{") else None)
 

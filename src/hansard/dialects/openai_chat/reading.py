@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
 from msgspec.structs import replace
 
 from ... import rawjson
@@ -33,8 +34,53 @@ OLD_CALL = "function_call"
 """The id under which a call of the old kind is known, of which a message has at most one."""
 
 
+class _Function(msgspec.Struct):
+    name: str = ""
+    arguments: str = ""
+
+
+class _Call(msgspec.Struct):
+    function: _Function
+    id: str = ""
+    extra_content: None = None
+
+
+class _Usual(msgspec.Struct):
+    """What nearly every message is: words, and calls of functions, with nothing else to read."""
+
+    role: Literal["system", "developer", "user", "assistant"]
+    content: str | None = None
+    refusal: str | None = None
+    tool_calls: list[_Call] | None = None
+    reasoning_content: None = None
+    reasoning: None = None
+    reasoning_details: None = None
+    images: None = None
+    audio: None = None
+    function_call: None = None
+    extra_content: None = None
+
+
+_decode_usual = msgspec.json.Decoder(_Usual).decode
+
+
 def read_message(raw: bytes) -> Reading:
-    """Read a native message into neutral parts."""
+    """Read a native message into neutral parts: in one step if it is as usual."""
+    try:
+        usual = _decode_usual(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return _read_odd(raw)
+    parts: list[Part] = [Text(usual.content)] if usual.content else []
+    if usual.refusal:
+        parts.append(Refusal(usual.refusal))
+    for position, call in enumerate(usual.tool_calls or ()):
+        body = call.function
+        parts.append(ToolCall(call.id, body.name, body.arguments, position))
+    return Reading(ROLES[usual.role], tuple(parts), Extra(raw, _KNOWN))
+
+
+def _read_odd(raw: bytes) -> Reading:
+    """Read any message, member by member: what is of an odd type reads as nothing."""
     fields = rawjson.fields(raw)
     role = ROLES.get(text_at(fields, "role"), "user")
     if role == "tool":

@@ -33,7 +33,7 @@ class Saying(Sayer):
             self._lose_signature(part)
         if content is None:
             return None
-        return rawjson.join_object({"role": rawjson.quote(role), "content": content})
+        return b'{"role":"%b","content":%b}' % (role.encode(), content)
 
     def answer(self, parts: Sequence[Part]) -> bytes | None:
         """Say an assistant's message; None where nothing of it can be said."""

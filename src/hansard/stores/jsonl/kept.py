@@ -86,10 +86,13 @@ class Kept:
         tail = Tail(head, self.lineage.places(head, known), max(fence, self.tail.fence))
         self.file.write(line_of(page, tail, self.file.end, turn_id), full=full)
 
-    def loading(self, turn_id: str | None) -> Loading:
+    def turn(self, turn_id: str) -> int | None:
+        """Where the last turn of an id begins."""
+        return self.lineage.turn(rawjson.quote(turn_id))
+
+    def loading(self) -> Loading:
         """All that is needed to go on with it."""
-        known = None if turn_id is None else self.lineage.turn(rawjson.quote(turn_id))
-        loading = Loading(self.head, known=known)
+        loading = Loading(self.head)
         try:
             for place, (_, until) in zip(self.tail.places, self.head.spans, strict=True):
                 for page in self.lineage.pages(place, until):

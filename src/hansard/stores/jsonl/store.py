@@ -98,9 +98,13 @@ class JSONLinesStore(Store):
                 flush_directory(self._directory)
             return Receipt(head.revision, fence)
 
-    def read(self, conversation: str, *, turn_id: str | None = None) -> Loading | None:
+    def read(self, conversation: str) -> Loading | None:
         with self._reading(conversation) as kept:
-            return kept.loading(turn_id) if kept else None
+            return kept.loading() if kept else None
+
+    def find(self, conversation: str, turn_id: str) -> int | None:
+        with self._reading(conversation) as kept:
+            return kept.turn(turn_id) if kept else None
 
     def head(self, conversation: str) -> Head | None:
         with self._reading(conversation) as kept:

@@ -83,8 +83,11 @@ class AsyncRedisStore(AsyncStore):
     ) -> Receipt:
         return await self._do(self._operations.append(conversation, page, head, hold, turn_id))
 
-    async def read(self, conversation: str, *, turn_id: str | None = None) -> Loading | None:
-        return await self._do(self._operations.read(conversation, turn_id))
+    async def read(self, conversation: str) -> Loading | None:
+        return await self._do(self._operations.read(conversation))
+
+    async def find(self, conversation: str, turn_id: str) -> int | None:
+        return await self._do(self._operations.find(conversation, turn_id))
 
     async def head(self, conversation: str) -> Head | None:
         return await self._do(self._operations.head(conversation))

@@ -79,8 +79,11 @@ class RedisStore(Store):
     ) -> Receipt:
         return self._do(self._operations.append(conversation, page, head, hold, turn_id))
 
-    def read(self, conversation: str, *, turn_id: str | None = None) -> Loading | None:
-        return self._do(self._operations.read(conversation, turn_id))
+    def read(self, conversation: str) -> Loading | None:
+        return self._do(self._operations.read(conversation))
+
+    def find(self, conversation: str, turn_id: str) -> int | None:
+        return self._do(self._operations.find(conversation, turn_id))
 
     def head(self, conversation: str) -> Head | None:
         return self._do(self._operations.head(conversation))

@@ -105,19 +105,23 @@ class Operations:
         chunks = [part for chunk in merged(run) for part in chunk]
         yield self._run(scripts.MERGE, conversation, log, first, len(run), *chunks, named=False)
 
-    def read(self, conversation: str, turn_id: str | None) -> Operation[Loading | None]:
+    def read(self, conversation: str) -> Operation[Loading | None]:
         """`Store.read`."""
-        turn = b"" if turn_id is None else _digest(turn_id)
-        reply = yield self._run(scripts.READ, conversation, turn, "")
+        reply = yield self._run(scripts.READ, conversation, "")
         if not reply:
             return None
-        loading = Loading(_head(reply[0]), known=None if reply[1] < 0 else reply[1])
+        loading = Loading(_head(reply[0]))
         try:
             for page in _pages(reply):
                 loading.add(page)
         except DecodeError as error:
             raise StoreCorrupt(str(error), reason=error.reason) from error
         return loading
+
+    def find(self, conversation: str, turn_id: str) -> Operation[int | None]:
+        """`Store.find`."""
+        seq: int = yield self._run(scripts.FIND, conversation, _digest(turn_id))
+        return None if seq < 0 else seq
 
     def head(self, conversation: str) -> Operation[Head | None]:
         """`Store.head`."""
@@ -126,7 +130,7 @@ class Operations:
 
     def pages(self, conversation: str, after: int) -> Operation[Sequence[Page]]:
         """`Store.pages`."""
-        reply = yield self._run(scripts.READ, conversation, "", max(after, 0))
+        reply = yield self._run(scripts.READ, conversation, max(after, 0))
         if not reply:
             raise no_such(conversation)
         return tuple(_pages(reply))
@@ -252,7 +256,7 @@ def _decoded(raw: bytes, kind: type[Decoded]) -> Decoded:
 
 def _pages(reply: Sequence[Any]) -> Generator[Page, None, None]:
     """The pages in the reply to a read."""
-    for at in range(2, len(reply), 3):
+    for at in range(1, len(reply), 3):
         first, until, raw = reply[at : at + 3]
         yield from unpacked(raw, first, until)
 

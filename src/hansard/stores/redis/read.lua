@@ -1,6 +1,6 @@
--- Give a conversation's head, where a turn began, and pages: all that have entries from one on,
--- or else those that the context is made of.
-local name, turn, after = ARGV[2], ARGV[3], ARGV[4]
+-- Give a conversation's head, and pages: all that have entries from one on, or else those that the
+-- context is made of.
+local name, after = ARGV[2], ARGV[3]
 
 local conversation = key('c', name)
 local there = redis.call('HMGET', conversation, 'head', 'spans', 'seq')
@@ -8,22 +8,7 @@ if not there[1] then
   return {}
 end
 local logs = logs_of(conversation)
-local reply = {there[1], -1}
-
-if turn ~= '' then
-  for at = #logs, 1, -1 do
-    local seqs = redis.call('HGET', key('turns', logs[at][1]), turn) or ''
-    for seq in string.gmatch(seqs, '%d+') do
-      if tonumber(seq) < logs[at][3] then
-        reply[2] = tonumber(seq)
-      end
-    end
-    if reply[2] >= 0 then
-      break
-    end
-  end
-end
-
+local reply = {there[1]}
 local spans = after == '' and there[2] or (after .. ' ' .. there[3] .. ';')
 for first, ending in string.gmatch(spans, '(%d+) (%d+);') do
   for _, log in ipairs(logs) do

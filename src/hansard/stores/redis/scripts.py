@@ -6,7 +6,18 @@ from hashlib import sha1
 from importlib.resources import files
 from typing import NamedTuple
 
-__all__ = ["APPEND", "DELETE", "DESCRIBE", "FORK", "LEASE", "LIST", "MERGE", "READ", "Script"]
+__all__ = [
+    "APPEND",
+    "DELETE",
+    "DESCRIBE",
+    "FIND",
+    "FORK",
+    "LEASE",
+    "LIST",
+    "MERGE",
+    "READ",
+    "Script",
+]
 
 
 class Script(NamedTuple):
@@ -25,6 +36,7 @@ def _script(name: str) -> Script:
 APPEND = _script("append.lua")
 DELETE = _script("delete.lua")
 DESCRIBE = _script("describe.lua")
+FIND = _script("find.lua")
 FORK = _script("fork.lua")
 LEASE = _script("lease.lua")
 LIST = _script("list.lua")

@@ -1,0 +1,278 @@
+"""A ledger: one conversation on a store, as far as this process knows it.
+
+What is known may be behind what is stored. That does no harm: nothing is appended but to what is
+known, and a store refuses that where somebody else has come first.
+
+Every method is a generator of acts, to be carried out by a driver, blocking or under asyncio.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import msgspec
+
+from .. import clock
+from ..dialects import registry
+from ..drivers.acts import Act, Do, Pause
+from ..errors import (
+    Busy,
+    DecodeError,
+    Invalid,
+    InvalidTransition,
+    RevisionConflict,
+    StoreCorrupt,
+    StoreUnavailable,
+)
+from ..record.entries import CallKey, Decision, Intent, Outcome
+from ..record.loading import Loading, entries_in, replay
+from ..record.pages import Head, page_of
+from ..record.record import Record
+from ..record.turns import turn_at
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..dialects.dialect import Dialect
+    from ..record.entries import Entry
+    from ..record.pages import Page, Revision
+    from ..stores.store import (
+        AsyncStore,
+        AsyncTransaction,
+        Hold,
+        Receipt,
+        Store,
+        Transaction,
+    )
+
+__all__ = ["Flow", "Ledger"]
+
+Given = TypeVar("Given")
+
+Flow: TypeAlias = Generator[Act, object, Given]
+"""What a driver carries out, and what that comes to."""
+
+_RETRIES_S = (0.05, 0.2, 0.8)
+"""How long to wait before an append is made again that may or may not have been made."""
+
+
+class Ledger:
+    """A conversation on a store. ``record`` and ``head`` are None where nothing is known.
+
+    It is known to have come to the revision ``at_least``: less is refused.
+    """
+
+    def __init__(
+        self,
+        store: Store | AsyncStore,
+        name: str,
+        dialect: Dialect,
+        *,
+        at_least: Revision | None = None,
+    ) -> None:
+        self.at_least = at_least
+        self.store = store
+        self.name = name
+        self.dialect = dialect
+        self.head: Head | None = None
+        self.record: Record | None = None
+
+    @property
+    def empty(self) -> Record:
+        """A conversation in which nothing was said."""
+        return Record(self.name, self.dialect)
+
+    @property
+    def revision(self) -> Revision | None:
+        """How far the conversation had come when it was last looked at."""
+        return None if self.head is None else self.head.revision
+
+    def forget(self) -> None:
+        """Know nothing: whoever comes next reads again."""
+        self.head = self.record = None
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    def known(self) -> Flow[Record]:
+        """Give what is known; read where nothing is."""
+        return self.record or (yield from self.load())
+
+    def load(self) -> Flow[Record]:
+        """Read all that is needed to go on."""
+        loading: Loading | None = yield Do(partial(self.store.read, self.name))  # type: ignore[assignment]
+        self._check_reached(None if loading is None else loading.head)
+        if loading is None:
+            self.head = Head(clock.new_name(), self.dialect.name)
+            self.record = Record(self.head.incarnation, self.dialect)
+            return self.record
+        self._check_dialect(loading.head)
+        try:
+            self.record = loading.record(loading.head.incarnation, registry.dialect)
+        except (DecodeError, InvalidTransition) as error:
+            raise _corrupt(self.name, error) from error
+        self.head = loading.head
+        return self.record
+
+    def _check_reached(self, head: Head | None) -> None:
+        least = self.at_least
+        if least is None:
+            return
+        if head is None or head.incarnation != least.incarnation or head.seq < least.seq:
+            found = "none" if head is None else f"entry {head.seq} of {head.incarnation!r}"
+            raise StoreCorrupt(
+                f"expected conversation {self.name!r} at entry {least.seq} of "
+                f"{least.incarnation!r} or later, found {found}: an older state was put back",
+                reason="rolled_back",
+            )
+
+    def _check_dialect(self, head: Head) -> None:
+        if head.dialect != self.dialect.name:
+            raise Invalid(
+                f"expected conversation {self.name!r} in {self.dialect.name}, found it in "
+                f"{head.dialect}: open it with a model of that dialect"
+            )
+
+    def fresh(self) -> Flow[Record]:
+        """Give the conversation as it is now, reading only what is new."""
+        record, known = self.record, self.head
+        if record is None or known is None:
+            return (yield from self.load())
+        head: Head | None = yield Do(partial(self.store.head, self.name))  # type: ignore[assignment]
+        if head is None and known.seq == 0:
+            return record
+        if head is None or head.incarnation != known.incarnation or head.dialect != known.dialect:
+            return (yield from self.load())
+        if head.seq > known.seq:
+            pages: Sequence[Page] = yield Do(  # type: ignore[assignment]
+                partial(self.store.pages, self.name, after=known.seq)
+            )
+            try:
+                for entry in entries_in(pages, self.dialect):
+                    if record.length <= entry.seq < head.seq:
+                        record = record.apply(entry)
+            except InvalidTransition:  # It was rewound to before what is known.
+                return (yield from self.load())
+            self.record, self.head = record, head
+        return record
+
+    def whole(self) -> Flow[Record]:
+        """Give the conversation as it is now, with every entry that it ever had."""
+        record = yield from self.fresh()
+        if record.base == 0 or self.head is None:
+            return record
+        pages: Sequence[Page] = yield Do(partial(self.store.pages, self.name))  # type: ignore[assignment]
+        seq = self.head.seq
+        try:
+            entries = [entry for entry in entries_in(pages, self.dialect) if entry.seq < seq]
+            self.record = replay(self.head.incarnation, self.dialect, entries)
+        except (DecodeError, InvalidTransition) as error:
+            raise _corrupt(self.name, error) from error
+        if self.record.length != seq:
+            missing = DecodeError(f"expected {seq} entries", reason="missing_page")
+            raise _corrupt(self.name, missing)
+        return self.record
+
+    def begun(self, turn_id: str) -> Flow[int | None]:
+        """Say where the turn of an id began, and see to it that its entries are at hand."""
+        seq: int | None = yield Do(partial(self.store.find, self.name, turn_id))  # type: ignore[assignment]
+        if seq is None:
+            return None
+        record = yield from self.known()
+        if seq >= record.length:
+            record = yield from self.fresh()
+        if turn_at(record, seq) is None and (record.turn is None or record.turn.begin.seq != seq):
+            yield from self.whole()
+        return seq
+
+    # -- writing ----------------------------------------------------------------------------------
+
+    def append(
+        self,
+        after: Record,
+        entries: Sequence[Entry],
+        *,
+        hold: Hold | None = None,
+        turn_id: str | None = None,
+    ) -> Flow[Receipt]:
+        """Append entries, which lead from what is known to ``after``.
+
+        Raises `RevisionConflict` where others have appended meanwhile; then, and after any other
+        error, what is known stays as it was, or is forgotten where that is not certain.
+        """
+        if self.record is None or self.head is None:
+            raise Invalid("expected a conversation that was read, found none")
+        page, head = page_of(self.head, self.record, after, entries, clock.new_name())
+        call = partial(self.store.append, self.name, page, head, hold=hold, turn_id=turn_id)
+        receipt = yield from self._certainly(call)
+        self.head, self.record = head, after
+        return receipt
+
+    def append_within(
+        self,
+        transaction: Transaction | AsyncTransaction,
+        after: Record,
+        entries: Sequence[Entry],
+    ) -> Flow[None]:
+        """Append entries in a transaction, and make it, so that both are made or neither.
+
+        No lease is asked for: that nobody has appended meanwhile is all that counts here.
+        """
+        if self.record is None or self.head is None:
+            raise Invalid("expected a conversation that was read, found none")
+        page, head = page_of(self.head, self.record, after, entries, clock.new_name())
+        yield Do(partial(transaction.append, self.name, page, head))
+        try:
+            yield Do(transaction.commit)
+        except BaseException:
+            self.forget()
+            raise
+        self.head, self.record = head, after
+
+    def _certainly(self, call: Callable[[], object]) -> Flow[Receipt]:
+        """Append, again where nobody knows whether it was: a store knows an append again."""
+        waits = iter(_RETRIES_S)
+        while True:
+            try:
+                return (yield Do(call))  # type: ignore[return-value]
+            except StoreUnavailable:
+                wait_s = next(waits, None)
+                if wait_s is None:
+                    self.forget()
+                    raise
+            except (RevisionConflict, Busy):
+                raise
+            except BaseException:
+                self.forget()
+                raise
+            yield Pause(wait_s)
+
+    def rebased(self, entries: Sequence[Entry]) -> Flow[tuple[Record, tuple[Entry, ...]]]:
+        """Put entries behind what others have appended meanwhile; give where they lead, and them.
+
+        Raises `InvalidTransition` where they may not follow that.
+        """
+        record = yield from self.fresh()
+        first = entries[0].seq
+        moved = tuple([_moved(entry, first, record.length - first) for entry in entries])
+        for entry in moved:
+            record = record.apply(entry)
+        return record, moved
+
+
+def _moved(entry: Entry, first: int, by: int) -> Entry:
+    """The same entry further on, and what it says of those that move with it."""
+    if isinstance(entry, Outcome | Intent | Decision) and entry.call.answer >= first:
+        call = CallKey(entry.call.answer + by, entry.call.position, entry.call.id)
+        return msgspec.structs.replace(entry, seq=entry.seq + by, call=call)
+    return msgspec.structs.replace(entry, seq=entry.seq + by)
+
+
+def _corrupt(name: str, error: DecodeError | InvalidTransition) -> StoreCorrupt:
+    reason = error.reason if isinstance(error, DecodeError) else "corrupt_entry"
+    return StoreCorrupt(
+        f"expected conversation {name!r} as it was written, found that {error}: restore it from "
+        "a backup",
+        reason=reason,
+    )

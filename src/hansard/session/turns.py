@@ -1,0 +1,191 @@
+"""A turn on a ledger: what a `Talk` wants made durable is appended, while nobody else is at work.
+
+Rules:
+
+- A plain turn is two appends: the first takes the lease, the last lets go of it.
+- Before a turn that is open already is gone on with, the lease is taken and the ledger read anew:
+  somebody else may just have finished it.
+- Whoever finds, before anything of its own is durable, that somebody was faster, begins again.
+- What others append meanwhile comes first. What is ours is put behind it.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from ..drivers.acts import Call, Commit, Do, Open, Pause, StartJobs
+from ..errors import Busy, HansardError, InvalidTransition, LeaseLost, RevisionConflict, TimedOut
+from ..record.entries import TurnBegin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..drivers.acts import Act
+    from ..record.entries import Entry
+    from ..record.record import Record
+    from ..state import State
+    from ..talk.reply import Reply
+    from ..talk.talk import Talk
+    from .ledger import Flow, Ledger
+    from .tenure import Tenure
+
+__all__ = ["OnBusy", "Turn"]
+
+OnBusy: TypeAlias = Literal["wait", "raise"]
+
+_LOOKS_S = (0.01, 0.02, 0.05, 0.1)
+"""How long to wait before looking again whether somebody is still at work; then the last."""
+
+
+class _Overtaken(Exception):
+    """Somebody was faster, and nothing of this is durable yet."""
+
+
+@dataclass
+class Turn:
+    """One talk, taken through on a ledger.
+
+    ``begin`` makes the talk, from what is on record and where the turn of its id began. With
+    ``anew`` that depends on what others have recorded, and is read first.
+    """
+
+    ledger: Ledger
+    tenure: Tenure
+    on_busy: OnBusy
+    begin: Callable[[Record, int | None], Talk]
+    rescue: Callable[[Record], State]
+    turn_id: str | None = None
+    anew: bool = False
+    timeout_s: float | None = None
+    talk: Talk | None = None
+
+    @property
+    def state(self) -> State:
+        """What is on the record so far, as a state."""
+        if self.talk is not None:
+            return self.talk.state
+        return self.rescue(self.ledger.empty if self.ledger.record is None else self.ledger.record)
+
+    def acts(self) -> Flow[Reply]:
+        """Take it through. Whatever ends this early says how far the conversation has come."""
+        until_s = None if self.timeout_s is None else time.monotonic() + self.timeout_s
+        looks = chain(_LOOKS_S, repeat(_LOOKS_S[-1]))
+        anew = self.anew
+        try:
+            while True:
+                try:
+                    record, began = yield from self._look(anew=anew)
+                    self.talk = self.begin(record, began)
+                    return (yield from self._carry_out(self.talk))
+                except _Overtaken:
+                    pass
+                except Busy as busy:
+                    if self.on_busy == "raise":
+                        raise
+                    if until_s is not None and time.monotonic() >= until_s:
+                        raise _waited_too_long(busy) from busy
+                    yield Pause(next(looks))
+                anew = True
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            yield from self._let_go()
+            error.conversation = self.ledger.name  # type: ignore[attr-defined]
+            error.revision = self.ledger.revision  # type: ignore[attr-defined]
+            raise
+
+    def _look(self, *, anew: bool) -> Flow[tuple[Record, int | None]]:
+        """See where the conversation stands; where a turn is open, as the one at work on it."""
+        ledger = self.ledger
+        record = yield from (ledger.fresh() if anew else ledger.known())
+        began = None
+        if self.turn_id is not None:
+            began = yield from ledger.begun(self.turn_id)
+            record = yield from ledger.known()
+        if record.turn is not None:
+            fence = yield Do(partial(ledger.store.lease, ledger.name, self.tenure.hold()))
+            self.tenure.took(fence)  # type: ignore[arg-type]
+            record = yield from ledger.fresh()
+            if record.turn is None:  # It was finished just before.
+                yield from self._let_go()
+        return record, began
+
+    def _carry_out(self, talk: Talk) -> Flow[Reply]:
+        """Pass on what a talk wants done, but for its commits: these are appended here."""
+        acts = talk.acts()
+        step: Callable[..., Act] = acts.send
+        given: object = None
+        while True:
+            try:
+                act = step(given)
+            except StopIteration as done:
+                yield from self._let_go()
+                return done.value  # type: ignore[no-any-return]
+            step, given = acts.send, None
+            try:
+                if isinstance(act, Commit):
+                    given = yield from self._append(act)
+                else:
+                    if isinstance(act, Call | Open | StartJobs):
+                        self.tenure.check()
+                    given = yield act
+            except (GeneratorExit, _Overtaken, Busy):
+                acts.close()
+                raise
+            except BaseException as error:  # noqa: BLE001 -- the talk raises it again
+                step, given = acts.throw, error
+
+    def _append(self, act: Commit) -> Flow[Record | None]:
+        """Make entries durable, behind what others have appended; give where that leads, if so."""
+        record, entries = act.record, act.entries
+        while True:
+            hold = self.tenure.hold(last=record.turn is None)
+            try:
+                if act.within is not None:
+                    yield from self.ledger.append_within(act.within, record, entries)
+                    return None if record is act.record else record
+                receipt = yield from self.ledger.append(
+                    record, entries, hold=hold, turn_id=self._id_of(entries[0])
+                )
+            except RevisionConflict:
+                if not self.tenure.held:
+                    raise _Overtaken from None
+                record, entries = yield from self._behind_others(act)
+                continue
+            if hold.ttl_s:
+                self.tenure.took(receipt.fence)
+            else:
+                self.tenure.ended()
+            return None if record is act.record else record
+
+    def _id_of(self, entry: Entry) -> str | None:
+        """The id by which the turn is to be found that begins with an entry."""
+        begins = isinstance(entry, TurnBegin) and entry.turn_id == self.turn_id
+        return self.turn_id if begins else None
+
+    def _behind_others(self, act: Commit) -> Flow[tuple[Record, tuple[Entry, ...]]]:
+        try:
+            return (yield from self.ledger.rebased(act.entries))
+        except InvalidTransition as error:
+            raise LeaseLost(
+                "expected that others only append messages while a turn is under way, found that "
+                f"they have changed it: {error}"
+            ) from error
+
+    def _let_go(self) -> Flow[None]:
+        """Let go of the lease, if it is held. Where that fails, it runs out by itself."""
+        if not self.tenure.held:
+            return
+        hold = self.tenure.hold(last=True)
+        self.tenure.ended()
+        with suppress(HansardError):
+            yield Do(partial(self.ledger.store.lease, self.ledger.name, hold))
+
+
+def _waited_too_long(busy: Busy) -> TimedOut:
+    return TimedOut(f"expected the conversation to be free in time, found that {busy}")
