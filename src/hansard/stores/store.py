@@ -114,6 +114,7 @@ class Store(Protocol):
         `LeaseLost` or `StoreUnavailable`; nothing has changed then, but that after the last one
         nobody knows: append the same page again.
         """
+        ...
 
     def read(self, conversation: str, *, turn_id: str | None = None) -> Loading | None:
         """Give all that is needed to go on with a conversation; None if there is none.
@@ -131,12 +132,14 @@ class Store(Protocol):
         Of a fork, the pages of those it stems from too; the last one of each may reach beyond
         where it parted, see `hansard.record.loading.entries_in`. Raises `NoSuchConversation`.
         """
+        ...
 
     def lease(self, conversation: str, hold: Hold) -> int:
         """Take, hold on to or let go of the lease, as `Hold` says, and give its fence.
 
         Raises `Busy`, `LeaseLost` or `NoSuchConversation`.
         """
+        ...
 
     def list(
         self,
@@ -147,6 +150,7 @@ class Store(Protocol):
         limit: int = 100,
     ) -> Listing:
         """List conversations by name: those whose metadata has all that ``where`` has."""
+        ...
 
     def describe(self, conversation: str, metadata: Metadata) -> None:
         """Replace what is known of a conversation. Raises `NoSuchConversation`."""
@@ -158,6 +162,7 @@ class Store(Protocol):
         `NoSuchConversation`, and `RevisionConflict` where there is a ``new`` one already (but
         for the very same, made again).
         """
+        ...
 
     def delete(self, conversation: str) -> None:
         """Delete a conversation, if it is there. What its forks share stays until they go."""

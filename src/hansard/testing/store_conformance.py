@@ -227,7 +227,10 @@ def _run_all(suite: type[StoreSuite]) -> None:
                 error.add_note(f"in the check that {name.removeprefix('test_').replace('_', ' ')}")
                 failed.append(error)
     if failed:
-        raise ExceptionGroup(f"expected a store that keeps its promises; {len(failed)} not", failed)
+        raise ExceptionGroup(
+            f"expected a store that keeps its promises; found {len(failed)} checks that failed",
+            failed,
+        )
 
 
 def _run(checks: StoreSuite, name: str) -> None:

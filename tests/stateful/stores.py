@@ -1,0 +1,42 @@
+"""The stores that are played with: how each is opened that is at a place."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
+
+from hansard.stores.memory import MemoryStore
+from hansard.stores.threads import async_over
+from hansard.testing.store_bridge import LoopThread, bridge
+from tests.conformance.toy_store import ToyStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from hansard.stores.store import Store
+
+Opening: TypeAlias = "Callable[[Path], Store]"
+
+
+def open_memory(place: Path) -> Store:
+    _ = place
+    return MemoryStore()
+
+
+@cache
+def one_loop() -> LoopThread:
+    """The event loop that all share."""
+    return LoopThread()
+
+
+def open_under_asyncio(place: Path) -> Store:
+    """Each call is a task of an event loop, which waits for a thread of workers."""
+    return bridge(async_over(ToyStore(place)), one_loop())
+
+
+STORES: dict[str, Opening] = {
+    "memory": open_memory,
+    "memory-at-a-place": ToyStore,
+    "memory-under-asyncio": open_under_asyncio,
+}
