@@ -5,16 +5,28 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from typing import TYPE_CHECKING
 
 import psycopg
 
 if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Self
+    from typing import Any
+
+
+@cache
+def shared_server() -> PostgresServer:
+    """Give the server of this process, started when it is first asked for."""
+    return PostgresServer()
+
+
+def stop_shared_server() -> None:
+    """Stop it, if it was ever asked for."""
+    if shared_server.cache_info().currsize:
+        shared_server().remove()
+        shared_server.cache_clear()
 
 
 class PostgresServer:
@@ -68,9 +80,7 @@ class PostgresServer:
         # Two who make it at once would find it missing, both.
         lock = "SELECT pg_advisory_xact_lock(1)"
         self.execute(f"BEGIN; {lock}; CREATE SCHEMA IF NOT EXISTS {name}; COMMIT")
-        return (
-            f"{self.url}{'&' if '?' in self.url else '?'}options={quote(f'-csearch_path={name}')}"
-        )
+        return f"{self.url}{'&' if '?' in self.url else '?'}options=-csearch_path%3D{name}"
 
     def execute(self, statement: str, url: str | None = None) -> list[tuple[Any, ...]]:
         """Run a statement, and give its rows."""
@@ -78,11 +88,7 @@ class PostgresServer:
             cursor = connection.execute(statement.encode())
             return cursor.fetchall() if cursor.description else []
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def remove(self) -> None:
+        """Stop the server, and leave nothing of it."""
         self.control("stop", "-m", "immediate")
         shutil.rmtree(self.folder, ignore_errors=True)
