@@ -24,25 +24,30 @@ __all__ = ["describe", "head_of", "listing", "pages", "read"]
 def read(conversation: str, turn_id: str | None) -> Asking[Loading | None]:
     """Give what is needed to go on, as `Store.read` promises."""
     found: list[Loading] = []
+    forked = False
 
     def take(row: tuple[Any, ...]) -> None:
-        _, *columns, known = row
+        nonlocal forked
+        _, first, following, flags, meta, body, known = row
         if found:
-            found[0].add(page_from(tuple(columns)))
+            found[0].add(page_from((first, following, flags, meta, body)))
         else:
-            _, _, _, head, incarnation = columns
-            found.append(Loading(decode_head(head, incarnation.decode()), known=known))
+            found.append(Loading(decode_head(meta, body.decode()), known=known))
+            forked = bool(flags)
 
     digest = None if turn_id is None else digest_of(turn_id)
     values = {"name": conversation, "digest": digest, "spans": None}
     yield [Query("read", values, take)]
+    if forked:
+        found.clear()
+        yield [Query("read_fork", values, take)]
     return found[0] if found else None
 
 
 def pages(conversation: str, after: int) -> Asking[Sequence[Page]]:
     """Give all pages with entries from ``after`` on."""
     values = {"name": conversation, "digest": None, "spans": f"{{[{after},)}}"}
-    [rows] = yield [Query("read", values)]
+    [rows] = yield [Query("read_fork", values)]
     if not rows:
         raise no_such(conversation)
     return tuple([page_from(row[1:6]) for row in rows[1:]])

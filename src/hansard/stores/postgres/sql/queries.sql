@@ -111,30 +111,64 @@ UPDATE hansard_conversation SET fence = %s, owner = %s, until_s = %s WHERE numbe
 SELECT head, incarnation FROM hansard_conversation WHERE name = %s;
 
 -- name: read
--- The first row says where the conversation stands, the others are pages, in their order.
-WITH RECURSIVE stands AS (
+-- The first row says where the conversation stands, and in flags whether it is a fork: then there
+-- is more to be read than this. The others are pages, in their order.
+WITH stands AS MATERIALIZED (
+    SELECT number, parent, head, incarnation,
+        coalesce(%(spans)s::int8multirange, spans) AS spans
+    FROM hansard_conversation WHERE name = %(name)s
+)
+SELECT NULL::bigint AS start, NULL::bigint AS first, NULL::bigint AS next,
+    (parent IS NOT NULL)::integer AS flags, head AS meta,
+    convert_to(incarnation, 'UTF8') AS body,
+    CASE WHEN %(digest)s::bytea IS NOT NULL THEN (
+        SELECT max(seq) FROM hansard_turn
+        WHERE number = stands.number AND digest = %(digest)s::bytea
+    ) END AS known
+FROM stands
+UNION ALL
+SELECT 0, page.first, page.next, page.flags, page.meta, page.body, NULL
+FROM stands JOIN hansard_page AS page
+    ON page.number = stands.number AND page.next > lower(stands.spans)
+    AND int8range(page.first, page.next) && stands.spans
+WHERE stands.parent IS NULL
+ORDER BY next NULLS FIRST;
+
+-- name: read_fork
+-- As `read`, of all that a conversation stems from too. OFFSET 0
+-- has each step look up what the one before gave, however many of them the planner expects.
+WITH RECURSIVE stands AS MATERIALIZED (
     SELECT number, parent, parting, seq, head, incarnation,
         coalesce(%(spans)s::int8multirange, spans) AS spans
     FROM hansard_conversation WHERE name = %(name)s
 ), line AS (
     SELECT number, parent, coalesce(parting, 0) AS start, seq AS until FROM stands
     UNION ALL
-    SELECT older.number, older.parent, coalesce(older.parting, 0), line.start
-    FROM line JOIN hansard_conversation AS older ON older.number = line.parent
+    SELECT older.number, older.parent, older.start, line.start
+    FROM line CROSS JOIN LATERAL (
+        SELECT number, parent, coalesce(parting, 0) AS start FROM hansard_conversation
+        WHERE number = line.parent OFFSET 0
+    ) AS older
+    WHERE line.parent IS NOT NULL
 )
 SELECT NULL::bigint AS start, NULL::bigint AS first, NULL::bigint AS next, 0::smallint AS flags,
     head AS meta, convert_to(incarnation, 'UTF8') AS body,
-    (
-        SELECT max(turn.seq) FROM line JOIN hansard_turn AS turn
-        ON turn.number = line.number AND turn.seq < line.until AND turn.digest = %(digest)s
-    ) AS known
+    CASE WHEN %(digest)s::bytea IS NOT NULL THEN (
+        SELECT max((
+            SELECT max(seq) FROM hansard_turn
+            WHERE number = line.number AND digest = %(digest)s::bytea AND seq < line.until
+        )) FROM line
+    ) END AS known
 FROM stands
 UNION ALL
-SELECT line.start, page.first, page.next, page.flags, page.meta, page.body, NULL
-FROM stands CROSS JOIN line JOIN hansard_page AS page
-    ON page.number = line.number AND page.next > greatest(line.start, lower(stands.spans))
-    AND page.first < line.until
-    AND int8range(page.first, least(page.next, line.until)) && stands.spans
+SELECT line.start, page.*, NULL
+FROM stands CROSS JOIN line CROSS JOIN LATERAL (
+    SELECT first, next, flags, meta, body FROM hansard_page
+    WHERE number = line.number AND next > line.start AND next > lower(stands.spans)
+        AND first < line.until
+        AND int8range(first, least(next, line.until)) && stands.spans
+    OFFSET 0
+) AS page
 ORDER BY start NULLS FIRST, next;
 
 -- name: list
@@ -155,7 +189,11 @@ WITH RECURSIVE line AS (
     SELECT number, parent, parting, 0 AS depth FROM hansard_conversation WHERE number = %s
     UNION ALL
     SELECT older.number, older.parent, older.parting, depth + 1
-    FROM line JOIN hansard_conversation AS older ON older.number = line.parent
+    FROM line CROSS JOIN LATERAL (
+        SELECT number, parent, parting FROM hansard_conversation
+        WHERE number = line.parent OFFSET 0
+    ) AS older
+    WHERE line.parent IS NOT NULL
 )
 SELECT number, parent, parting FROM line ORDER BY depth;
 
