@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 import shlex
+import sys
 from importlib.metadata import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +21,7 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
+    from tests.support.postgres_server import PostgresServer
     from tests.support.redis_server import RedisServer
 
 
@@ -38,6 +40,20 @@ def seed() -> int:
 def rng(seed: int) -> random.Random:
     """Give random numbers that the seed of this run repeats, for this test alone."""
     return random.Random(seed)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> PostgresServer:
+    """Give a real PostgreSQL, one for each process of tests."""
+    from tests.support.postgres_server import shared_server
+
+    return shared_server()
+
+
+def pytest_sessionfinish() -> None:
+    support = sys.modules.get("tests.support.postgres_server")
+    if support is not None:
+        support.stop_shared_server()
 
 
 @pytest.fixture(scope="session")

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from hansard.stores.jsonl import JSONLinesStore
 from hansard.stores.memory import MemoryStore
+from hansard.stores.postgres import AsyncPostgresStore, PostgresStore
 from hansard.stores.redis import AsyncRedisStore, RedisStore
 from hansard.stores.sqlite import SQLiteStore
 from hansard.stores.threads import async_over
 from hansard.testing.store_bridge import LoopThread, bridge
 from tests.conformance.toy_store import ToyStore
+from tests.support.postgres_server import shared_server
 from tests.support.redis_server import RedisServer
 
 if TYPE_CHECKING:
@@ -59,6 +61,19 @@ def open_sqlite(place: Path) -> Store:
     return SQLiteStore(place / "chats.db", durability="normal")
 
 
+def open_sqlite_under_asyncio(place: Path) -> Store:
+    return bridge(async_over(open_sqlite(place)), one_loop())
+
+
+def open_postgres(place: Path) -> Store:
+    return PostgresStore(shared_server().schema(str(place)), durability="normal", pool_size=3)
+
+
+def open_postgres_under_asyncio(place: Path) -> Store:
+    url = shared_server().schema(str(place))
+    return bridge(AsyncPostgresStore(url, durability="normal", pool_size=3), one_loop())
+
+
 STORES: dict[str, Opening] = {
     "memory": open_memory,
     "memory-at-a-place": ToyStore,
@@ -68,4 +83,7 @@ STORES: dict[str, Opening] = {
     "redis": open_redis,
     "redis-under-asyncio": open_async_redis,
     "sqlite": open_sqlite,
+    "sqlite-under-asyncio": open_sqlite_under_asyncio,
+    "postgresql": open_postgres,
+    "postgresql-under-asyncio": open_postgres_under_asyncio,
 }
