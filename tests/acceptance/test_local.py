@@ -28,7 +28,7 @@ from hansard.dialects.registry import dialect
 from hansard.errors import ContextOverflow, MissingExtra, Unreachable
 from hansard.messages import event, user
 from hansard.models import Model
-from hansard.transports.local import LocalTransport, Settings, serve
+from hansard.transports.local import LocalTransport, Route, Settings, serve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -243,7 +243,7 @@ def test_a_stopped_server_is_gone_and_the_next_use_starts_it_again(server: Local
 
 def test_a_server_that_died_is_started_again(server: LocalServer) -> None:
     spoken = dialect("openai")
-    transport = LocalTransport(server, spoken, start_timeout_s=START_S, timeout_s=WAIT_S, retries=0)
+    transport = LocalTransport(Route(server, spoken, START_S, WAIT_S, 0))
     with Model(spoken, "mine", transport) as model:
         chat = Chat(model, max_completion_tokens=4)
         before = chat.send(None, user("Say Rome."))
