@@ -24,6 +24,7 @@ from ..dialect import SYSTEM_FRAME, Composition, Dialect, Fragment, Request, spl
 from ..fields import present, text_at
 from .reading import THOUGHTS, blocks, kind_of, make_answer, read_message
 from .saying import say_blocks, say_content, say_result
+from .schema import say_schema
 from .stream import MessageStream
 
 if TYPE_CHECKING:
@@ -103,13 +104,16 @@ class Anthropic(Dialect):
         is replaced. The parameter ``betas`` lists names and becomes the header
         ``anthropic-beta``, as in the official clients.
 
-        Raises `Unsayable` for leading system text with anything but text in it.
+        Raises `Unsayable` for leading system text with anything but text in it, and for an
+        ``output`` that takes objects of any names, values of any kind, or itself inside itself.
         """
         ours: JSONObject = {"model": ask.model, "max_tokens": MAX_TOKENS}
         if ask.tool_choice is not None:
             ours["tool_choice"] = _say_choice(ask.tool_choice)
         if ask.output is not None:
-            ours["output_config"] = {"format": {"type": "json_schema", "schema": ask.output}}
+            ours["output_config"] = {
+                "format": {"type": "json_schema", "schema": say_schema(ask.output)}
+            }
         if ask.stream:
             ours["stream"] = True
         parameters = dict(ask.parameters)

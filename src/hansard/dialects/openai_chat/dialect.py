@@ -16,6 +16,7 @@ from ...messages import Media, Text, ToolResult
 from ..call_ids import HASH_LENGTH, map_call_id
 from ..dialect import Composition, Dialect, Fragment, Request, name_of, splice_body
 from ..fields import object_at, present, text_at
+from ..openai_answers import say_schema
 from .answer import make_answer
 from .reading import OLD_CALL, ROLES, read_message
 from .saying import Saying, say_choice, say_text, say_tool
@@ -111,7 +112,7 @@ class OpenAIChat(Dialect):
         if ask.tool_choice is not None:
             fields["tool_choice"] = say_choice(ask.tool_choice, ask.tools)
         if ask.output is not None:
-            schema = {"name": ask.output_name, "schema": ask.output, "strict": True}
+            schema = say_schema(ask, ask.output)
             fields["response_format"] = rawjson.dump({"type": "json_schema", "json_schema": schema})
         if ask.stream:
             fields["stream"] = b"true"
