@@ -10,6 +10,7 @@ import pytest
 
 from hansard import Media, ToolContext, ToolError, tool
 from hansard.drivers.acts import Ended
+from hansard.record.entries import Outcome
 from hansard.testing import ScriptedModel, call, say
 from hansard.tools.tool import Tool
 from hansard.turn.effects import Finish, Wait, call_key
@@ -365,6 +366,22 @@ def test_what_comes_late_for_a_call_that_has_a_result_changes_nothing_for_the_mo
     stage.play(drive)
     assert "did not end" in told(stage)[0]
     assert outcomes(drive.record) == [("slow_0", "error"), ("slow_0", "ok"), ("quick_0", "ok")]
+
+
+def test_what_comes_late_in_another_round_is_of_the_call_that_was_made_before() -> None:
+    ends: list[Any] = [
+        Ended(1, "timed_out"),
+        [Ended(1, "returned", "late"), Ended(2, "returned", "quick")],
+    ]
+    tools = [made(name, lambda: None, policy="reads") for name in ("slow", "quick")]
+    rounds = [say(calls=[call(name, id="same")]) for name in ("slow", "quick")]
+    stage = Stage(ScriptedModel(*rounds, "Done."), tools, awaits=ends)
+    drive = stage.drive()
+    stage.play(drive)
+    found = [entry for entry in drive.record.entries() if isinstance(entry, Outcome)]
+    first, late, second = [entry.call.answer for entry in found]
+    assert first == late < second
+    assert told(stage)[-1] == "quick"
 
 
 def test_what_comes_late_comes_once() -> None:
