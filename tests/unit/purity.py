@@ -217,6 +217,8 @@ def parse() -> object:
 
 def equip() -> object:
     """Tools made and called, with arguments that fit and that do not."""
+    import hansard
+    from hansard.dialects.dialect import Ask
     from hansard.errors import Invalid, OutputMismatch, ToolError
     from hansard.messages import ToolCall
     from hansard.tools import outputs, policies, results
@@ -225,6 +227,8 @@ def equip() -> object:
     kinds, made = (dict[str, int], list[float], int | None), weather()
     gave: list[object] = [repr(made), made.parameters, policies.needs_intent("once")]
     gave += [outputs.output_schema(kind) for kind in kinds]
+    asks = [Ask("m", output=outputs.output_schema(kind)[0]) for kind in (list[float], int)]
+    gave += [hansard.dialect(name).request(ask).body for name in hansard.dialects() for ask in asks]
     context = ToolContext(call_id="a", tool_name="weather", idempotency_key="k")
     arguments = ('{"city":"Oslo","days":2}', '{"days":"two"}', "{")
     for call in [ToolCall("a", "weather", given) for given in arguments]:

@@ -40,7 +40,7 @@ def closing(transport: Any) -> Model:
 def test_a_model_that_was_given_is_left_open_for_other_chats(
     talker: Talkers, closed: Closed
 ) -> None:
-    talker(closing(closed)).close()
+    talker(closing(closed)).close_chat()
     assert closed.times == 0
 
 
@@ -48,5 +48,5 @@ def test_a_model_that_was_given_as_a_string_is_closed_with_its_chat(
     talker: Talkers, closed: Closed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(models, "model", lambda _: closing(closed))
-    talker("openai:m-1").close()
+    talker("openai:m-1").close_chat()
     assert closed.times > 0
