@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -121,9 +122,9 @@ class Scene:
             extra = said[text] - self.appended[text]
             assert 0 <= extra <= (len(self.workers) if text in self.maybe else 0)
         at = [message.text for message in history]
-        for text, following in zip(begun, [*begun[1:], None], strict=True):
-            assert at.index(text) < at.index(f"re {text}")
-            assert following is None or at.index(f"re {text}") < at.index(following)
+        assert all([at.index(text) < at.index(f"re {text}") for text in begun])
+        for text, following in pairwise(begun):
+            assert at.index(f"re {text}") < at.index(following)
         for keys in self.runs.values():
             assert len(keys) == 1
             assert self.deaths or keys.total() == 1
