@@ -165,32 +165,39 @@ class Ledger:
 
     def whole(self) -> Flow[Record]:
         """Give the conversation as it is now, with every entry that it ever had."""
-        record = yield from self.fresh()
-        if record.base == 0 or self.head is None:
+        yield from self.fresh()
+        return (yield from self._deepened())
+
+    def _deepened(self) -> Flow[Record]:
+        """Give what is known, with every entry before it."""
+        record, head = self.record, self.head
+        if record is None or head is None:
+            raise Invalid("expected a conversation that was read, found none")
+        if record.base == 0:
             return record
         pages: Sequence[Page] = yield Do(partial(self.store.pages, self.name))  # type: ignore[assignment]
-        seq = self.head.seq
         with self.reading():
-            entries = [entry for entry in entries_in(pages, self.dialect) if entry.seq < seq]
-            record = replay(self.head.incarnation, self.dialect, entries)
-            if record.length != seq:
-                raise DecodeError(f"expected {seq} entries", reason="missing_page")
+            entries = [entry for entry in entries_in(pages, self.dialect) if entry.seq < head.seq]
+            record = replay(head.incarnation, self.dialect, entries)
+            if record.length != head.seq:
+                raise DecodeError(f"expected {head.seq} entries", reason="missing_page")
         self.record = record
         return record
 
     def begun(self, turn_id: str) -> Flow[int | None]:
-        """Say where the turn of an id began, and see to it that its entries are at hand."""
+        """Say where the turn of an id began, as of now.
+
+        If that is within what is known, its entries are at hand then, and nothing more is known.
+        """
         seq: int | None = yield Do(partial(self.store.find, self.name, turn_id))  # type: ignore[assignment]
-        if seq is None:
-            return None
-        record = yield from self.known()
-        if seq >= record.length:
-            record = yield from self.fresh()
+        record = self.record
+        if seq is None or record is None or seq >= record.length:
+            return seq
         is_open = record.turn is not None and record.turn.begin.seq == seq
         with self.reading():
             is_here = is_open or turn_at(record, seq) is not None
         if not is_here:
-            yield from self.whole()
+            yield from self._deepened()
         return seq
 
     @contextmanager

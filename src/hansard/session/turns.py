@@ -122,22 +122,29 @@ class Turn:
             )
 
     def _look(self, *, anew: bool) -> Flow[tuple[Record, int | None]]:
-        """See where the conversation stands; where a turn is open, as the one at work on it."""
-        ledger = self.ledger
+        """See where the conversation stands; where a turn is open, as the one at work on it.
+
+        The turn is looked for last: one of which the record does not know yet would otherwise
+        be begun again.
+        """
+        try:
+            return (yield from self._look_at(self.ledger, anew=anew))
+        except NoSuchConversation:  # It was deleted just now.
+            raise _Overtaken from None
+
+    def _look_at(self, ledger: Ledger, *, anew: bool) -> Flow[tuple[Record, int | None]]:
         record = yield from (ledger.fresh() if anew else ledger.known())
-        began = None
-        if self.turn_id is not None:
-            began = yield from ledger.begun(self.turn_id)
-            record = yield from ledger.known()
         if record.turn is not None:
-            try:
-                yield from self._take()
-            except NoSuchConversation:  # It was deleted just before.
-                raise _Overtaken from None
+            yield from self._take()
             record = yield from ledger.fresh()
-            if record.turn is None:  # It was finished just before.
-                yield from self._let_go()
-        return record, began
+        if record.turn is None:  # It may have been finished just before.
+            yield from self._let_go()
+        if self.turn_id is None:
+            return record, None
+        began = yield from ledger.begun(self.turn_id)
+        if began is not None and began >= record.length:
+            raise _Overtaken
+        return (yield from ledger.known()), began
 
     def _take(self) -> Flow[None]:
         """Take the lease, or hold on to it, as the only one at work from now on."""
@@ -185,6 +192,7 @@ class Turn:
                 )
             except RevisionConflict:
                 if begins:
+                    self.tenure.ended()
                     raise _Overtaken from None
                 record, entries = yield from self._behind_others(act)
                 continue

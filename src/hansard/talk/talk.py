@@ -178,7 +178,7 @@ class Talk:
 
     def _refuse_to_go_on(self) -> None:
         if not self.inputs.results:
-            raise Invalid("expected something to say, found nothing: chat.send(state, user('…'))")
+            raise Invalid("expected something to say, found nothing: give send(…) a message")
         carried = ", as it was carried over from another dialect" if self.arrival.converted else ""
         raise Invalid(
             "expected results for calls that wait for them, found a conversation in which no call "

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hansard import Invalid, InvalidTurn, Overloaded, Tool
+from hansard import Chat, Invalid, InvalidTurn, Overloaded, TimedOut, Tool
 from hansard.record.entries import TurnBegin
-from hansard.testing import ScriptedModel, call, fail, say
+from hansard.testing import ScriptedModel, call, fail, forever, say
 
 if TYPE_CHECKING:
     from hansard.stores.memory import MemoryStore
-    from tests.support.sessions import Sessions, Speaker
+    from tests.support.sessions import Sessions, Speaker, TroubledStore
 
 
 def begun(session: Speaker) -> list[str]:
@@ -180,3 +180,38 @@ def test_stream_without_messages_goes_on_with_an_open_turn(
         assert stream.finish().text == "One."
     with pytest.raises(Invalid, match="something to say"):
         session.send()
+
+
+@pytest.mark.parametrize("place", range(6))
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("known", ["nothing", "an open turn", "what was there"])
+def test_who_is_overtaken_by_the_same_turn_at_any_moment_does_not_begin_it_again(
+    sessions: Sessions, troubled: TroubledStore, known: str, when: str, place: int
+) -> None:
+    model = ScriptedModel(fail(503), forever("Fine."))
+    session = sessions(troubled, model)
+    if known != "nothing":
+        with pytest.raises(Overloaded):
+            session.send("Before")
+        if known != "an open turn":
+            session.resume()
+    calls = 0
+
+    def overtake(_: str) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == place + 1:
+            try:
+                faster.send("Go", turn_id="a", timeout_s=0.02)
+            except TimedOut:  # This one is at work already.
+                return
+
+    faster = Chat(model).session(troubled, "talk")
+    if known == "nothing":
+        with pytest.raises(Overloaded):
+            Chat(model).session(troubled, "other").send("Hi")
+    setattr(troubled, when, overtake)
+    assert session.send("Go", turn_id="a").text == "Fine."
+    setattr(troubled, when, lambda _: None)
+    assert begun(session).count("a") == 1
+    assert [message.text for message in session.history()].count("Go") == 1
