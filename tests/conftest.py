@@ -131,6 +131,11 @@ def printable(report: object) -> object:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    passed = terminalreporter.stats.get("passed", ())
+    if counted := [found for report in passed for found in report.user_properties]:
+        terminalreporter.section("counted")
+        for what, counts in counted:
+            terminalreporter.line(f"{what}: {counts}")
     reports = [r for kind in ("failed", "error") for r in terminalreporter.stats.get(kind, ())]
     if not reports:
         return

@@ -127,10 +127,11 @@ class Page(msgspec.Struct, frozen=True):
         return rawjson.elements(rawjson.compact(b"[%b]" % self.body, depth_max=_DEPTH_MAX))
 
     def until(self, seq: int) -> Page:
-        """The same page without what was added to the context from an entry on."""
+        """The same page without what was recorded from an entry on."""
+        entries = [entry for entry in self.bare_entries() if entry.seq < seq]
         heads = [head for head in self.heads() if head.seq < seq]
         items = self.items()[: sum([head.items for head in heads])]
-        parts = [self._part(0), spell(heads), self._part(2), self._part(3)]
+        parts = [encode_entries(entries), spell(heads), self._part(2), self._part(3)]
         return Page(self.first, seq, b"\n".join(parts), b",".join(items), self.starts)
 
     def earlier_turns(self) -> list[TurnHead]:

@@ -1,0 +1,15 @@
+"""The stores whose writers are killed: how each is named that is in a folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+__all__ = ["URLS"]
+
+URLS: dict[str, Callable[[Path], str]] = {
+    "sqlite": lambda folder: f"sqlite:///{folder}/chats.db",
+}
