@@ -8,6 +8,7 @@ from .errors import (
     AnswerCut,
     AnswerError,
     ContextOverflow,
+    ConversationStateMismatch,
     DecodeError,
     HansardError,
     Invalid,
@@ -24,7 +25,9 @@ from .errors import (
     PendingCalls,
     ProviderError,
     RateLimited,
+    ReducerFailed,
     SealBroken,
+    SnapshotRestoreError,
     TimedOut,
     ToolError,
     ToolIdempotencyError,
@@ -71,8 +74,11 @@ if TYPE_CHECKING:
     from .models.providers import anthropic, gemini, openai, openai_responses
     from .models.spec import model
     from .neutral.convert import LossReport
+    from .neutral.records import ConversationState
     from .record.record import Record
     from .sealing import Keyring
+    from .session.reducers import append_all, replace_latest, upsert_by
+    from .session.slices import AsyncSlice, Slice
     from .state import Limits, Loaded, Rejected, State, load, save
     from .talk.reply import Reply
     from .talk.streams import AsyncStream, Stream
@@ -97,6 +103,7 @@ __all__ = [
     "AnswerError",
     "Ask",
     "AsyncChat",
+    "AsyncSlice",
     "AsyncStream",
     "CallComplete",
     "CallDelta",
@@ -104,6 +111,8 @@ __all__ = [
     "CallStarted",
     "Chat",
     "ContextOverflow",
+    "ConversationState",
+    "ConversationStateMismatch",
     "DecodeError",
     "Dialect",
     "Draft",
@@ -136,12 +145,15 @@ __all__ = [
     "ProviderError",
     "RateLimited",
     "Record",
+    "ReducerFailed",
     "Refusal",
     "RefusalDelta",
     "Rejected",
     "Reply",
     "Request",
     "SealBroken",
+    "Slice",
+    "SnapshotRestoreError",
     "State",
     "Stream",
     "Text",
@@ -166,6 +178,7 @@ __all__ = [
     "Usage",
     "UsageReported",
     "anthropic",
+    "append_all",
     "assistant",
     "audio",
     "dialect",
@@ -180,9 +193,11 @@ __all__ = [
     "openai",
     "openai_responses",
     "register",
+    "replace_latest",
     "save",
     "system",
     "tool",
+    "upsert_by",
     "user",
 ]
 
@@ -223,8 +238,11 @@ _LATER = {
     ".models.providers": ("anthropic", "gemini", "openai", "openai_responses"),
     ".models.spec": ("model",),
     ".neutral.convert": ("LossReport",),
+    ".neutral.records": ("ConversationState",),
     ".record.record": ("Record",),
     ".sealing": ("Keyring",),
+    ".session.reducers": ("append_all", "replace_latest", "upsert_by"),
+    ".session.slices": ("AsyncSlice", "Slice"),
     ".state": ("Limits", "Loaded", "Rejected", "State", "load", "save"),
     ".talk.reply": ("Reply",),
     ".talk.streams": ("AsyncStream", "Stream"),

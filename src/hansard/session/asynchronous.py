@@ -12,6 +12,7 @@ from ..talk.decisions import abandon
 from ..talk.streams import AsyncStream
 from .flows import entries_of, pending_of, settling
 from .shared import SharedSession, with_shared
+from .slices import AsyncSlice, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["AsyncSession"]
 
 Given = TypeVar("Given")
+Item = TypeVar("Item")
 
 
 class AsyncSession(SharedSession):
@@ -145,6 +147,10 @@ class AsyncSession(SharedSession):
     async def delete(self) -> None:
         """`Session.delete`."""
         await self._run(self._flows.delete())
+
+    def __getitem__(self, kind: type[Item]) -> AsyncSlice[Item]:
+        """`Session.__getitem__`."""
+        return AsyncSlice(source_of(kind, self._flows, self._slices), self._run)
 
     def _driver(self) -> AsyncDriver[Any]:
         self._loop = asyncio.get_running_loop()

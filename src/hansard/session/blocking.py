@@ -11,6 +11,7 @@ from ..talk.decisions import abandon
 from ..talk.streams import Stream
 from .flows import entries_of, pending_of, settling
 from .shared import SharedSession, with_shared
+from .slices import Slice, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Session"]
 
 Given = TypeVar("Given")
+Item = TypeVar("Item")
 
 
 class Session(SharedSession):
@@ -163,6 +165,18 @@ class Session(SharedSession):
     def delete(self) -> None:
         """Delete the conversation from its store."""
         self._run(self._flows.delete())
+
+    def __getitem__(self, kind: type[Item]) -> Slice[Item]:
+        """Give the slice of a type that was registered, or that of `ConversationState`.
+
+        Tools may use it too, while their turn is under way: ``context.session[Plan]``.
+        """
+        return Slice(source_of(kind, self._flows, self._slices), self._run_locked)
+
+    def _run_locked(self, flow: Flow[Given]) -> Given:
+        """Run what several threads may want at once."""
+        with self._slices.lock:
+            return self._run(flow)
 
     def _driver(self) -> BlockingDriver:
         return BlockingDriver(self._flows.chat.model.blocking(), None)

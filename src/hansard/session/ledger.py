@@ -173,10 +173,16 @@ class Ledger:
         if self.record is None or self.head is None:
             raise Invalid("expected a conversation that was read, found none")
         page, head = page_of(self.head, self.record, after, entries, clock.new_name())
-        call = partial(self.store.append, self.name, page, head, hold=hold, turn_id=turn_id)
-        receipt = yield from self._certainly(call)
+        receipt = yield from self.put(page, head, hold=hold, turn_id=turn_id)
         self.head, self.record = head, after
         return receipt
+
+    def put(
+        self, page: Page, head: Head, *, hold: Hold | None = None, turn_id: str | None = None
+    ) -> Flow[Receipt]:
+        """Append a page as it is. What is known here is for the caller to see to."""
+        call = partial(self.store.append, self.name, page, head, hold=hold, turn_id=turn_id)
+        return (yield from self._certainly(call))
 
     def _certainly(self, call: Callable[[], object]) -> Flow[Receipt]:
         """Append, again where nobody knows whether it was: a store knows an append again."""
