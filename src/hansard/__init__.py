@@ -77,8 +77,10 @@ if TYPE_CHECKING:
     from .neutral.records import ConversationState
     from .record.record import Record
     from .sealing import Keyring
+    from .session.recording import enable_conversation_recording
     from .session.reducers import append_all, replace_latest, upsert_by
     from .session.slices import AsyncSlice, Slice
+    from .session.snapshots import Snapshot
     from .state import Limits, Loaded, Rejected, State, load, save
     from .talk.reply import Reply
     from .talk.streams import AsyncStream, Stream
@@ -153,6 +155,7 @@ __all__ = [
     "Request",
     "SealBroken",
     "Slice",
+    "Snapshot",
     "SnapshotRestoreError",
     "State",
     "Stream",
@@ -183,6 +186,7 @@ __all__ = [
     "audio",
     "dialect",
     "dialects",
+    "enable_conversation_recording",
     "event",
     "file",
     "gemini",
@@ -241,8 +245,10 @@ _LATER = {
     ".neutral.records": ("ConversationState",),
     ".record.record": ("Record",),
     ".sealing": ("Keyring",),
+    ".session.recording": ("enable_conversation_recording",),
     ".session.reducers": ("append_all", "replace_latest", "upsert_by"),
     ".session.slices": ("AsyncSlice", "Slice"),
+    ".session.snapshots": ("Snapshot",),
     ".state": ("Limits", "Loaded", "Rejected", "State", "load", "save"),
     ".talk.reply": ("Reply",),
     ".talk.streams": ("AsyncStream", "Stream"),

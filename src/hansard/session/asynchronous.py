@@ -11,6 +11,7 @@ from ..stores.store import Metadata
 from ..talk.decisions import abandon
 from ..talk.streams import AsyncStream
 from .flows import entries_of, pending_of, settling
+from .restoring import restored, taken
 from .shared import SharedSession, with_shared
 from .slices import AsyncSlice, source_of
 
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
 
     from ..dialects.pairing import Repair
     from ..messages import Message, ToolCall, ToolResult
+    from ..neutral import LossReport
     from ..record.entries import Entry
     from ..stores.store import AsyncStore, Hold
     from ..talk.inputs import Input
     from ..talk.options import CallOptions
     from ..talk.reply import Reply
     from .ledger import Flow
+    from .snapshots import Snapshot
 
 __all__ = ["AsyncSession"]
 
@@ -135,6 +138,14 @@ class AsyncSession(SharedSession):
         if back is not None:
             await session.rewind(back)
         return session
+
+    async def snapshot(self) -> Snapshot:
+        """`Session.snapshot`. It is read at once, since `Snapshot.to_json` cannot wait."""
+        return await self._run(taken(self._slices, at_once=True))
+
+    async def restore(self, snapshot: Snapshot) -> LossReport:
+        """`Session.restore`."""
+        return await self._run(restored(self._flows, snapshot))
 
     async def metadata(self) -> Metadata:
         """`Session.metadata`."""

@@ -10,6 +10,7 @@ from ..stores.store import Metadata
 from ..talk.decisions import abandon
 from ..talk.streams import Stream
 from .flows import entries_of, pending_of, settling
+from .restoring import restored, taken
 from .shared import SharedSession, with_shared
 from .slices import Slice, source_of
 
@@ -19,12 +20,14 @@ if TYPE_CHECKING:
 
     from ..dialects.pairing import Repair
     from ..messages import Message, ToolCall, ToolResult
+    from ..neutral import LossReport
     from ..record.entries import Entry
     from ..stores.store import Hold
     from ..talk.inputs import Input
     from ..talk.options import CallOptions
     from ..talk.reply import Reply
     from .ledger import Flow
+    from .snapshots import Snapshot
 
 __all__ = ["Session"]
 
@@ -153,6 +156,25 @@ class Session(SharedSession):
         if back is not None:
             session.rewind(back)
         return session
+
+    def snapshot(self) -> Snapshot:
+        """Take a snapshot: where the conversation stands now, slices and all.
+
+        It costs next to nothing; `Snapshot.to_json`, which stands by itself, reads everything.
+        """
+        return self._run_locked(taken(self._slices, at_once=False))
+
+    def restore(self, snapshot: Snapshot) -> LossReport:
+        """Let the conversation stand where it stood when a snapshot was taken.
+
+        One of this very conversation is a rewind to there, and leaves a turn that is open now. One
+        of another is replayed here, from the start on, whatever was here before; a turn that is
+        open in it can be resumed, and needs a session in which there is nothing. One of another
+        dialect is said anew in this one: what could not be said is what this gives back.
+
+        Raises `SnapshotRestoreError`, having changed nothing, for one that does not fit.
+        """
+        return self._run(restored(self._flows, snapshot))
 
     def metadata(self) -> Metadata:
         """What is known of the conversation beside what is said in it."""

@@ -75,6 +75,11 @@ class Ledger:
         """Know nothing: whoever comes next reads again."""
         self.head = self.record = None
 
+    def begin(self, incarnation: str) -> None:
+        """Begin a conversation under a name that its entries know it by already."""
+        self.head = Head(incarnation, self.dialect.name)
+        self.record = Record(incarnation, self.dialect)
+
     # -- reading ----------------------------------------------------------------------------------
 
     def known(self) -> Flow[Record]:
@@ -85,9 +90,8 @@ class Ledger:
         """Read all that is needed to go on."""
         loading: Loading | None = yield Do(partial(self.store.read, self.name))  # type: ignore[assignment]
         if loading is None:
-            self.head = Head(clock.new_name(), self.dialect.name)
-            self.record = Record(self.head.incarnation, self.dialect)
-            return self.record
+            self.begin(clock.new_name())
+            return (yield from self.known())
         self._check_dialect(loading.head)
         try:
             self.record = loading.record(loading.head.incarnation, registry.dialect)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from ..record.pages import Page
+    from ..record.record import Record
     from .ledger import Flow
 
 __all__ = ["SliceFlows"]
@@ -71,6 +72,15 @@ class SliceFlows:
                     reason=error.reason,
                 ) from error
         return head
+
+    def caught_up(self, record: Record) -> Folding:
+        """Take what a whole record has come to, without asking the store."""
+        if record.conversation != self._incarnation:
+            self.folding.reset()
+            self._incarnation = record.conversation
+        for entry in record.entries(self.folding.events.next):
+            self.folding.events.take(entry)
+        return self.folding
 
     def look(self, view: Callable[[Folding], Given]) -> Flow[Given]:
         """Give a view of the slices as they are now."""
