@@ -50,6 +50,11 @@ if TYPE_CHECKING:
         ThoughtDelta,
         UsageReported,
     )
+    from .loop.checkpoints import AsyncCheckpointHandler, Checkpoint, CheckpointHandler
+    from .loop.files import FileCheckpointHandler
+    from .loop.loops import AsyncLoop, Loop
+    from .loop.prompts import Prompt, PromptResponse
+    from .loop.stored import StoreCheckpointHandler
     from .messages import (
         Draft,
         Media,
@@ -77,6 +82,8 @@ if TYPE_CHECKING:
     from .neutral.records import ConversationState
     from .record.record import Record
     from .sealing import Keyring
+    from .session.asynchronous import AsyncSession
+    from .session.blocking import Session
     from .session.recording import enable_conversation_recording
     from .session.reducers import append_all, replace_latest, upsert_by
     from .session.slices import AsyncSlice, Slice
@@ -105,6 +112,9 @@ __all__ = [
     "AnswerError",
     "Ask",
     "AsyncChat",
+    "AsyncCheckpointHandler",
+    "AsyncLoop",
+    "AsyncSession",
     "AsyncSlice",
     "AsyncStream",
     "CallComplete",
@@ -112,12 +122,15 @@ __all__ = [
     "CallFinished",
     "CallStarted",
     "Chat",
+    "Checkpoint",
+    "CheckpointHandler",
     "ContextOverflow",
     "ConversationState",
     "ConversationStateMismatch",
     "DecodeError",
     "Dialect",
     "Draft",
+    "FileCheckpointHandler",
     "HansardError",
     "Invalid",
     "InvalidAnswer",
@@ -129,6 +142,7 @@ __all__ = [
     "Keyring",
     "Limits",
     "Loaded",
+    "Loop",
     "Loss",
     "LossReport",
     "Media",
@@ -144,6 +158,8 @@ __all__ = [
     "OutputMismatch",
     "Overloaded",
     "PendingCalls",
+    "Prompt",
+    "PromptResponse",
     "ProviderError",
     "RateLimited",
     "Record",
@@ -154,10 +170,12 @@ __all__ = [
     "Reply",
     "Request",
     "SealBroken",
+    "Session",
     "Slice",
     "Snapshot",
     "SnapshotRestoreError",
     "State",
+    "StoreCheckpointHandler",
     "Stream",
     "Text",
     "TextDelta",
@@ -218,6 +236,11 @@ _LATER = {
         "ThoughtDelta",
         "UsageReported",
     ),
+    ".loop.checkpoints": ("AsyncCheckpointHandler", "Checkpoint", "CheckpointHandler"),
+    ".loop.files": ("FileCheckpointHandler",),
+    ".loop.loops": ("AsyncLoop", "Loop"),
+    ".loop.prompts": ("Prompt", "PromptResponse"),
+    ".loop.stored": ("StoreCheckpointHandler",),
     ".messages": (
         "Draft",
         "Media",
@@ -245,6 +268,8 @@ _LATER = {
     ".neutral.records": ("ConversationState",),
     ".record.record": ("Record",),
     ".sealing": ("Keyring",),
+    ".session.asynchronous": ("AsyncSession",),
+    ".session.blocking": ("Session",),
     ".session.recording": ("enable_conversation_recording",),
     ".session.reducers": ("append_all", "replace_latest", "upsert_by"),
     ".session.slices": ("AsyncSlice", "Slice"),

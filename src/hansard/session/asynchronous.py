@@ -163,6 +163,10 @@ class AsyncSession(SharedSession):
         """`Session.__getitem__`."""
         return AsyncSlice(source_of(kind, self._flows, self._slices), self._run)
 
+    async def carry_out(self, flow: Flow[Given]) -> Given:
+        """`Session.carry_out`."""
+        return await self._run(flow)
+
     def _driver(self) -> AsyncDriver[Any]:
         self._loop = asyncio.get_running_loop()
         return AsyncDriver(self._flows.chat.model.asyncio(), None)

@@ -195,6 +195,10 @@ class Session(SharedSession):
         """
         return Slice(source_of(kind, self._flows, self._slices), self._run_locked)
 
+    def carry_out(self, flow: Flow[Given]) -> Given:
+        """Carry out a flow of acts, for those who build on sessions, as loops are."""
+        return self._run(flow)
+
     def _run_locked(self, flow: Flow[Given]) -> Given:
         """Run what several threads may want at once."""
         with self._slices.lock:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .ledger import Flow
     from .slice_flows import SliceFlows
 
-__all__ = ["restored", "snapshot_of", "taken"]
+__all__ = ["is_of", "put", "restored", "snapshot_of", "taken"]
 
 
 def taken(slices: SliceFlows, *, at_once: bool) -> Flow[Snapshot]:
@@ -68,18 +68,18 @@ def restored(flows: Flows, snapshot: Snapshot) -> Flow[LossReport]:
     """Let a conversation stand where it stood when a snapshot was taken; say what that cost."""
     ledger = flows.ledger
     record = yield from ledger.whole()
-    if record.length and snapshot.revision.incarnation == record.conversation:
+    if record.length and is_of(snapshot, record):
         if snapshot.revision.seq <= record.length:
             yield from _go_back(flows, record, snapshot)
         else:
             _check_begins_with(snapshot, record)
-            yield from _put(flows, snapshot.entries[record.length :])
+            yield from put(flows, snapshot.entries[record.length :])
         return LossReport()
     given, losses = _readable(snapshot, flows)
     if not record.length:
         name = given.conversation if given.turn is not None else clock.new_name()
         ledger.begin(name)
-        yield from _put(flows, tuple(given.entries()))
+        yield from put(flows, tuple(given.entries()))
         return losses
     if given.turn is not None:
         raise SnapshotRestoreError(
@@ -91,8 +91,14 @@ def restored(flows: Flows, snapshot: Snapshot) -> Flow[LossReport]:
     yield from flows.change(abandon)
     yield from flows.rewind(0)
     record = yield from ledger.known()
-    yield from _put(flows, moved(given.entries(), record.length, record.turn_number))
+    yield from put(flows, moved(given.entries(), record.length, record.turn_number))
     return losses
+
+
+def is_of(snapshot: Snapshot, record: Record) -> bool:
+    """Whether a snapshot is of this very conversation, in the same words."""
+    same = snapshot.revision.incarnation == record.conversation
+    return same and snapshot.dialect == record.dialect.name
 
 
 def _go_back(flows: Flows, record: Record, snapshot: Snapshot) -> Flow[None]:
@@ -136,7 +142,7 @@ def _readable(snapshot: Snapshot, flows: Flows) -> tuple[Record, LossReport]:
     return said_anew(record, dialect, at_us=clock.now_us())
 
 
-def _put(flows: Flows, entries: Sequence[Entry]) -> Flow[None]:
+def put(flows: Flows, entries: Sequence[Entry]) -> Flow[None]:
     """Append entries, so that turns are found by the ids that their callers gave them."""
     ledger = flows.ledger
     record = yield from ledger.known()

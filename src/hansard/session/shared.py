@@ -65,6 +65,11 @@ class SharedSession:
         """How far the conversation had come when this session last looked; None before that."""
         return self._flows.ledger.revision
 
+    @property
+    def parts(self) -> tuple[Flows, SliceFlows]:
+        """The flows of the conversation and of its slices, for those who build on sessions."""
+        return self._flows, self._slices
+
     def register(
         self,
         kind: Kind,

@@ -299,6 +299,7 @@ def test_another_dialect_goes_on_with_what_has_run(dialect: str) -> None:
     other.restore(Snapshot.from_json(text))
     assert other.resume().text == "All done."
     assert [name for name, _, _ in RAN] == ["a", "b", "b"]
+    assert RAN[1][1] == RAN[2][1]
     assert [result.text for result in model.requests[0].results] == ["a done", "b done"]
     assert [m.text for m in model.requests[0].messages if m.role == "user" and m.text] == ["Go"]
 
