@@ -38,6 +38,8 @@ def point(record: Record, to: int | str) -> int:
 
 def rewound(record: Record, to: int) -> Record:
     """Let a conversation go on from where it stood before an entry."""
+    if to == record.length == 0:
+        return record  # There is nothing to go back from.
     rewind = Rewind(seq=record.length, turn=record.turn_number, at_us=clock.now_us(), to=to)
     return record.apply(rewind)
 
@@ -66,7 +68,7 @@ def forked(head: Head, record: Record, at: int | None) -> tuple[Head, int | None
             there,
             incarnation=child.incarnation,
             seq=at,
-            spans=there.spans[:-1],
+            spans=tuple([(first, min(end, at)) for first, end in there.spans if first < at]),
             turn=before,
         ),
         None,
