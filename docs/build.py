@@ -41,8 +41,8 @@ FOUND: dict[Situation, str] = {
 
 SEEN: dict[Standing, str] = {
     "running": "this driver has it in flight",
-    "in doubt": "it has an intent, or an *unknown* outcome, and its policy is `once`",
-    "in doubt, its tool decides": "the same, and the tool has `on_unknown`",
+    "in doubt": "it may have run, and its policy is `once`, or it did not end in time just now",
+    "in doubt, its tool decides": "as `once`, and its tool has `on_unknown`, not asked yet",
     "no such tool": "no tool has its name",
     "denied": "a decision says so",
     "no round left": "the turn has had as many answers as it may",

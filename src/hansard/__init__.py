@@ -7,6 +7,7 @@ from .dialects.registry import dialect, dialects, register
 from .errors import (
     AnswerCut,
     AnswerError,
+    Busy,
     ContextOverflow,
     ConversationStateMismatch,
     DecodeError,
@@ -18,7 +19,9 @@ from .errors import (
     InvalidState,
     InvalidTransition,
     InvalidTurn,
+    LeaseLost,
     MissingExtra,
+    NoSuchConversation,
     NotAuthorized,
     OutputMismatch,
     Overloaded,
@@ -26,8 +29,12 @@ from .errors import (
     ProviderError,
     RateLimited,
     ReducerFailed,
+    RevisionConflict,
     SealBroken,
     SnapshotRestoreError,
+    StoreCorrupt,
+    StoreError,
+    StoreUnavailable,
     TimedOut,
     ToolError,
     ToolIdempotencyError,
@@ -80,6 +87,7 @@ if TYPE_CHECKING:
     from .models.spec import model
     from .neutral.convert import LossReport
     from .neutral.records import ConversationState
+    from .record.pages import Revision
     from .record.record import Record
     from .sealing import Keyring
     from .session.asynchronous import AsyncSession
@@ -89,6 +97,9 @@ if TYPE_CHECKING:
     from .session.slices import AsyncSlice, Slice
     from .session.snapshots import Snapshot
     from .state import Limits, Loaded, Rejected, State, load, save
+    from .stores.memory import MemoryStore
+    from .stores.store import AsyncStore, Hold, Listed, Listing, Metadata, Receipt, Store
+    from .stores.urls import open_async_store, open_store
     from .talk.reply import Reply
     from .talk.streams import AsyncStream, Stream
     from .tools.context import Action, ToolContext
@@ -116,7 +127,9 @@ __all__ = [
     "AsyncLoop",
     "AsyncSession",
     "AsyncSlice",
+    "AsyncStore",
     "AsyncStream",
+    "Busy",
     "CallComplete",
     "CallDelta",
     "CallFinished",
@@ -132,6 +145,7 @@ __all__ = [
     "Draft",
     "FileCheckpointHandler",
     "HansardError",
+    "Hold",
     "Invalid",
     "InvalidAnswer",
     "InvalidKey",
@@ -140,18 +154,24 @@ __all__ = [
     "InvalidTransition",
     "InvalidTurn",
     "Keyring",
+    "LeaseLost",
     "Limits",
+    "Listed",
+    "Listing",
     "Loaded",
     "Loop",
     "Loss",
     "LossReport",
     "Media",
+    "MemoryStore",
     "Message",
+    "Metadata",
     "MissingExtra",
     "Model",
     "ModelCalled",
     "Native",
     "NativeEvent",
+    "NoSuchConversation",
     "NotAuthorized",
     "Observation",
     "Observer",
@@ -162,6 +182,7 @@ __all__ = [
     "PromptResponse",
     "ProviderError",
     "RateLimited",
+    "Receipt",
     "Record",
     "ReducerFailed",
     "Refusal",
@@ -169,13 +190,19 @@ __all__ = [
     "Rejected",
     "Reply",
     "Request",
+    "Revision",
+    "RevisionConflict",
     "SealBroken",
     "Session",
     "Slice",
     "Snapshot",
     "SnapshotRestoreError",
     "State",
+    "Store",
     "StoreCheckpointHandler",
+    "StoreCorrupt",
+    "StoreError",
+    "StoreUnavailable",
     "Stream",
     "Text",
     "TextDelta",
@@ -212,6 +239,8 @@ __all__ = [
     "load",
     "local",
     "model",
+    "open_async_store",
+    "open_store",
     "openai",
     "openai_responses",
     "register",
@@ -266,6 +295,7 @@ _LATER = {
     ".models.spec": ("model",),
     ".neutral.convert": ("LossReport",),
     ".neutral.records": ("ConversationState",),
+    ".record.pages": ("Revision",),
     ".record.record": ("Record",),
     ".sealing": ("Keyring",),
     ".session.asynchronous": ("AsyncSession",),
@@ -275,6 +305,9 @@ _LATER = {
     ".session.slices": ("AsyncSlice", "Slice"),
     ".session.snapshots": ("Snapshot",),
     ".state": ("Limits", "Loaded", "Rejected", "State", "load", "save"),
+    ".stores.memory": ("MemoryStore",),
+    ".stores.store": ("AsyncStore", "Hold", "Listed", "Listing", "Metadata", "Receipt", "Store"),
+    ".stores.urls": ("open_async_store", "open_store"),
     ".talk.reply": ("Reply",),
     ".talk.streams": ("AsyncStream", "Stream"),
     ".tools.context": ("Action", "ToolContext"),

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .drivers.acts import Commit
     from .messages import ToolCall, ToolResult
     from .models import Model
+    from .record.pages import Revision
     from .sealing import Keyring
     from .session import AsyncSession, Session
     from .session.turns import OnBusy
@@ -45,7 +46,8 @@ class _Chat:
     """What both kinds of chat share: everything but waiting.
 
     ``model`` is a `Model` or a string such as ``"openai:gpt-5-mini"``. Everything in `CallOptions`
-    can be given here, for all calls, and to each call, for that one.
+    can be given here, for all calls, and to each call, for that one. As a context manager the chat
+    closes a model that it was given as a string; a `Model` is for whoever made it to close.
 
     How states are kept: ``compress="gzip"``; ``keyring=`` seals them, bound to the ``owner=`` that
     every call then takes; ``state_version=1`` writes them as goaitools does; ``limits=`` says what
@@ -69,6 +71,7 @@ class _Chat:
         named, parameters = split_options(options)
         given = {name: value for name, value in named.items() if value is not None}
         self.model = models.model(model)
+        self._owns_model = self.model is not model
         self.options = Options(**given, parameters=parameters)
         self.keeping = Keeping(
             version=state_version,
@@ -295,6 +298,7 @@ class Chat(_Chat):
         *,
         busy: OnBusy = "wait",
         lease_s: float = 15.0,
+        at_least: Revision | None = None,
     ) -> Session:
         """Hold a conversation that is kept on a store; without arguments a new one, in memory.
 
@@ -303,15 +307,20 @@ class Chat(_Chat):
         from .session import Session
         from .stores.memory import MemoryStore
 
-        given = MemoryStore() if store is None else store
-        return Session(self, given, name or clock.new_name(), busy=busy, lease_s=lease_s)
+        store = MemoryStore() if store is None else store
+        name = clock.new_name() if name is None else name
+        return Session(self, store, name, busy=busy, lease_s=lease_s, at_least=at_least)
 
     def _driver(self, talk: Talk) -> BlockingDriver:
         return BlockingDriver(self.model.blocking(), _commit(talk))
 
     def close(self) -> None:
-        """Let go of the model's connections."""
-        self.model.close()
+        """Let go of the connections of a model that was given as a string.
+
+        A `Model` may have other chats, and is for whoever made it to close.
+        """
+        if self._owns_model:
+            self.model.close()
 
     def __enter__(self) -> Self:
         return self
@@ -380,21 +389,24 @@ class AsyncChat(_Chat):
         *,
         busy: OnBusy = "wait",
         lease_s: float = 15.0,
+        at_least: Revision | None = None,
     ) -> AsyncSession:
         """`Chat.session`."""
         from .session import AsyncSession
         from .stores.memory import MemoryStore
         from .stores.threads import AsyncOver
 
-        given = AsyncOver(MemoryStore()) if store is None else store
-        return AsyncSession(self, given, name or clock.new_name(), busy=busy, lease_s=lease_s)
+        store = AsyncOver(MemoryStore()) if store is None else store
+        name = clock.new_name() if name is None else name
+        return AsyncSession(self, store, name, busy=busy, lease_s=lease_s, at_least=at_least)
 
     def _driver(self, talk: Talk) -> AsyncDriver[Reply]:
         return AsyncDriver(self.model.asyncio(), _commit(talk))
 
     async def close(self) -> None:
-        """Let go of the model's connections."""
-        await self.model.aclose()
+        """`Chat.close`."""
+        if self._owns_model:
+            await self.model.aclose()
 
     async def __aenter__(self) -> Self:
         return self

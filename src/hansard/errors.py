@@ -22,7 +22,7 @@
     │   └── Unreachable                 nobody answered, or not in time
     ├── AnswerError                     the model answered, and it cannot be used
     │   ├── InvalidAnswer               it broke the rules each time it was asked
-    │   ├── AnswerCut                   it reached its length limit, where that was to raise
+    │   ├── AnswerCut                   it reached a limit of length, where that was to raise
     │   ├── TooManyRounds               it went on calling tools beyond the limit
     │   └── OutputMismatch              it is not of the type that was asked for
     ├── RevisionConflict                somebody else has appended in the meantime
@@ -137,7 +137,10 @@ class InvalidKey(Invalid):
 
 
 class InvalidState(Invalid):
-    """A state that cannot be used, raised only where a refusal is not returned as a value."""
+    """A state that cannot be used, or could not be: ``reason`` is a code as `Rejected` has.
+
+    Raised only where a refusal is not returned as a value.
+    """
 
     def __init__(self, message: str, *, reason: str = "") -> None:
         super().__init__(message)
@@ -262,7 +265,7 @@ class InvalidAnswer(AnswerError):
 
 
 class AnswerCut(AnswerError):
-    """The answer reached its length limit; ``text`` is what there is of it."""
+    """The answer reached a limit of length, or of the context; ``text`` is what there is of it."""
 
     def __init__(self, message: str, *, text: str = "") -> None:
         super().__init__(message)

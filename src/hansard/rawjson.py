@@ -11,6 +11,7 @@ legal JSON; such text takes a second, slower road through the same checks.
 from __future__ import annotations
 
 import json
+import math
 import re
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias, cast
@@ -26,9 +27,11 @@ __all__ = [
     "DEPTH_MAX",
     "JSON",
     "JSONObject",
+    "check_depth",
     "check_utf8",
     "compact",
     "dump",
+    "dump_finite",
     "elements",
     "fields",
     "join_array",
@@ -81,9 +84,14 @@ def compact(data: bytes, *, depth_max: int = DEPTH_MAX) -> bytes:
         if _depth(data) <= depth_max:
             raise  # The caller's stack is to blame, not the data.
         raise _too_deep(depth_max) from None
-    if tight.count(b"[") + tight.count(b"{") > depth_max and _depth(tight) > depth_max:
-        raise _too_deep(depth_max)
+    check_depth(tight, depth_max)
     return tight
+
+
+def check_depth(data: bytes, depth_max: int) -> None:
+    """Raise `DecodeError` with the reason ``too_deep`` where JSON nests deeper than that."""
+    if data.count(b"[") + data.count(b"{") > depth_max and _depth(data) > depth_max:
+        raise _too_deep(depth_max)
 
 
 def check_utf8(data: bytes) -> None:
@@ -172,7 +180,7 @@ def _split(raw: bytes) -> list[bytes]:
             parts.append(raw[start : token.start()])
             start = token.end()
     if deep != 0:
-        raise _expected("balanced brackets", raw)
+        raise DecodeError("expected JSON, found brackets without a match", reason="not_json")
     return parts
 
 
@@ -243,6 +251,25 @@ def dump(parsed: object) -> bytes:
         return _encode(parsed)
     except UnicodeEncodeError:
         return _dump_odd(parsed)
+
+
+def dump_finite(parsed: object) -> bytes:
+    """Spell a value as `dump` does, which writes null for infinity and for what is no number.
+
+    Raises `ValueError` for these instead.
+    """
+    spelled = dump(parsed)
+    if b"null" in spelled:
+        _check_finite(msgspec.to_builtins(parsed, str_keys=True, enc_hook=lambda _: None))
+    return spelled
+
+
+def _check_finite(parsed: object) -> None:
+    if isinstance(parsed, float) and not math.isfinite(parsed):
+        raise ValueError(f"JSON has no number for {parsed}")
+    if isinstance(parsed, dict | list | tuple):
+        for item in parsed.values() if isinstance(parsed, dict) else parsed:
+            _check_finite(item)
 
 
 def _dump_odd(parsed: object) -> bytes:

@@ -250,6 +250,8 @@ LENIENT = {
     b'"processed_length":5,"messages":[7],"messages":[%b],"processed_length":0}' % USER,
     "null among messages": b'{"version":1,"provider":"openai","messages":[null,%b]}' % USER,
     "no processed_length": b'{"version":1,"provider":"openai","messages":[%b]}' % USER,
+    "any case in messages": b'{"version":1,"provider":"openai","messages":[%b]}'
+    % USER.replace(b'"role"', b'"Role"').replace(b'"content"', b'"content":"x","CONTENT"'),
     "spaces and unknown": b' {"more":[1], "version" : 1,\n"provider":"openai","messages":[%b]} '
     % USER,
 }
@@ -278,6 +280,7 @@ REFUSED = {
     "a byte-order mark": (b"\xef\xbb\xbf" + version_1(USER), "not_json"),
     "more after it": (version_1(USER) + b"{}", "not_json"),
     "a stray bracket": (version_1(USER) + b"]", "not_json"),
+    "a role that is no text": (version_1(b'{"role":5}'), "corrupt_message"),
 }
 
 

@@ -128,7 +128,8 @@ class Slices(RuleBasedStateMachine):
     @rule(number=st.integers(0, 99))
     def clear(self, number: int) -> None:
         session, model = self.pick(number)
-        session.clear()
+        if session.log():
+            session.clear()
         model.texts, model.slices = (), dict.fromkeys(REDUCERS, ())
 
     @precondition(lambda self: len(self.models) < 3)

@@ -134,6 +134,32 @@ def keep() -> object:
     return gave
 
 
+def shelve() -> object:
+    from hansard.dialects.registry import dialect as find
+    from hansard.record import Record
+    from hansard.record.entries import encode_entries
+    from hansard.record.loading import Loading, entries_in, replay
+    from hansard.record.pages import Head, merge, page_of
+
+    gave: list[object] = []
+    for dialect in built_in():
+        record, head, pages = Record("c1", dialect), Head("i1", dialect.name), []
+        for entry in recorded(dialect).entries():
+            after = record.apply(entry)
+            page, head = page_of(head, record, after, [entry], "c")
+            pages.append(page)
+            record = after
+        loading = Loading(head)
+        for page in pages:
+            if page.first >= head.spans[0][0]:
+                loading.add(page)
+        pages[:2] = [merge(pages[:2])]
+        whole = replay("c1", dialect, entries_in(pages, dialect))
+        gave += [head, pages[0].commit_at(0), loading.record("c1", find)]
+        gave += [encode_entries(list(whole.entries()))]
+    return gave
+
+
 def view() -> object:
     from hansard.neutral import conversation_state, convert, resume, state_messages
 
@@ -401,6 +427,7 @@ EXERCISES: tuple[Callable[[], object], ...] = (
     mend,
     remember,
     keep,
+    shelve,
     view,
     carry,
     fail,

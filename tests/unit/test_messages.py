@@ -213,7 +213,7 @@ class TestToolCall:
     ) -> None:
         assert ToolCall("1", "f").answer(result).content == content
 
-    @pytest.mark.parametrize("result", [object(), {"a": object()}, [Text("a"), 7]])
+    @pytest.mark.parametrize("result", [object(), {"a": object()}, [Text("a"), 7], float("nan")])
     def test_what_cannot_be_said_is_an_error(self, result: object) -> None:
         with pytest.raises(InvalidMessage):
             ToolCall("1", "f").answer(result)

@@ -177,6 +177,17 @@ class TestSpelling:
     def test_half_a_pair_changes_the_spelling_of_nothing_beside_it(self, parsed: object) -> None:
         assert rawjson.dump([parsed, "\ud800"]) == b"[" + rawjson.dump(parsed) + b',"\\ud800"]'
 
+    @pytest.mark.parametrize(
+        "parsed", [math.nan, [-math.inf], {"a": {"b": (1.5, math.inf)}}, {"\ud83d": math.nan}]
+    )
+    def test_a_number_that_json_has_not_is_refused_by_whoever_minds(self, parsed: object) -> None:
+        with pytest.raises(ValueError, match="no number for"):
+            rawjson.dump_finite(parsed)
+
+    @pytest.mark.parametrize("parsed", [None, [None, 1.5], "null", {"a": msgspec.Raw(b"null")}])
+    def test_null_that_is_meant_is_said_all_the_same(self, parsed: object) -> None:
+        assert rawjson.dump_finite(parsed) == rawjson.dump(parsed)
+
     def test_half_a_pair_can_be_a_key(self) -> None:
         assert rawjson.dump({"\ud800": [1]}) == b'{"\\ud800":[1]}'
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..dialects.dialect import Request
     from ..record.entries import Entry
     from ..record.record import Record
+    from ..stores.store import AsyncTransaction, Transaction
 
 __all__ = [
     "AWAIT_JOBS",
@@ -51,11 +52,13 @@ class Deed(msgspec.Struct, frozen=True):
 class Commit(Deed, frozen=True):
     """Make these entries durable; ``record`` is what they lead to.
 
-    Gives nothing; or the record that they have led to, where others had appended meanwhile.
+    Gives nothing; or the record that they have led to, where others had appended meanwhile. With
+    ``within`` they become durable together with what was written in that transaction.
     """
 
     entries: tuple[Entry, ...]
     record: Record
+    within: Transaction | AsyncTransaction | None = None
 
 
 class Do(Deed, frozen=True):

@@ -157,7 +157,7 @@ class _Jobs:
     def _finish_here(self, job: Job) -> Ended:
         """Run a job in the caller's thread, where an interruption is meant for the caller."""
         ended = threads.finish(job)
-        if ended.error is not None and not isinstance(ended.error, Exception):
+        if isinstance(ended.error, KeyboardInterrupt):
             raise ended.error
         return ended
 

@@ -7,8 +7,8 @@ unless its policy says that this does no harm.
 
 from __future__ import annotations
 
-import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,11 +16,12 @@ import msgspec
 from ..errors import ToolError, Unsayable
 from ..tools import results
 from ..tools.context import ToolContext
-from ..tools.policies import runs_again
+from ..tools.policies import may_be_left, runs_again
+from ..tools.refusals import is_async
 from ..turn import writing
 from ..turn.effects import AskTool, RunTool
 from ..turn.events import CallFinished, ToolRan
-from .acts import AWAIT_JOBS, STOP_JOBS, Act, Ended, Job, StartJobs
+from .acts import AWAIT_JOBS, STOP_JOBS, Act, Do, Ended, Job, StartJobs
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from ..messages import ToolCall, ToolResult
     from ..record.entries import Outcome
+    from ..stores.store import AsyncTransaction, Transaction
     from ..tools.tool import Tool
     from .drive import Drive
 
@@ -46,6 +48,7 @@ class _Run:
     context: ToolContext
     began_s: float
     retries: int
+    transaction: Transaction | AsyncTransaction | None = None
 
 
 class Toolroom:
@@ -67,15 +70,22 @@ class Toolroom:
         """Start these, wait until something ends, and stage what became of it."""
         if starts:
             runs = [self._run(effect) for effect in starts]
+            for run in runs:
+                yield from self._begin(run)
             yield StartJobs(tuple([self._job(run) for run in runs]))
         ended: list[Ended] = yield AWAIT_JOBS  # type: ignore[assignment]
         again: list[Job] = []
         finished: list[CallFinished] = []
         for one in ended:
-            if (run := self._to_retry(one)) is not None:
-                again.append(self._job(run))
-            elif (told := self._take(one)) is not None:
-                finished.append(told)
+            transaction = self._transaction(one)
+            if (repeated := self._to_retry(one)) is not None:
+                yield from self._roll_back(transaction)
+                yield from self._begin(repeated)
+                again.append(self._job(repeated))
+            else:
+                told = self._take(one)
+                finished += [told] if told is not None else []
+                yield from self._end(transaction, told)
         if again:
             yield StartJobs(tuple(again))
         if self._drive.plan.stream and finished:
@@ -89,7 +99,47 @@ class Toolroom:
         if self._runs:
             stopped: list[Ended] = yield STOP_JOBS  # type: ignore[assignment]
             for one in stopped:
+                transaction = self._transaction(one)
                 self._take(one)
+                yield from self._roll_back(transaction)
+
+    # -- transactions ---------------------------------------------------------------------------
+
+    def _transaction(self, ended: Ended) -> Transaction | AsyncTransaction | None:
+        """The transaction that a job has written in."""
+        run = self._runs.get(ended.number)
+        return None if run is None else run.transaction
+
+    def _begin(self, run: _Run) -> Generator[Act, object, None]:
+        """Begin the transaction that a tool is to write in, if it is one that does."""
+        drive = self._drive
+        if drive.plan.transaction is None or drive.rules.policy(run.tool) != "transactional":
+            return
+        begun: Transaction | AsyncTransaction = yield Do(drive.plan.transaction)  # type: ignore[assignment]
+        run.transaction = begun
+        run.context = replace(run.context, connection=begun.connection)
+
+    def _roll_back(
+        self, transaction: Transaction | AsyncTransaction | None
+    ) -> Generator[Act, object, None]:
+        """Take back what a tool wrote, if it wrote in a transaction."""
+        if transaction is not None:
+            yield Do(transaction.rollback)
+
+    def _end(
+        self, transaction: Transaction | AsyncTransaction | None, told: CallFinished | None
+    ) -> Generator[Act, object, None]:
+        """Make what a tool wrote durable, together with its outcome; take it back if it failed."""
+        if transaction is None or told is None or told.result.is_error:
+            yield from self._roll_back(transaction)
+            return
+        try:
+            yield from self._drive.commit(transaction)
+        except GeneratorExit:
+            raise
+        except BaseException:
+            yield from self._roll_back(transaction)
+            raise
 
     # -- starting -------------------------------------------------------------------------------
 
@@ -136,24 +186,39 @@ class Toolroom:
         if isinstance(effect, RunTool):
             invocation, context = effect.invocation, run.context
             return Job(self._started, lambda: invocation.run(context), run.tool.is_async, left_s)
-        decide, call = run.tool.on_unknown, effect.call
-        is_async = inspect.iscoroutinefunction(decide)
-        return Job(self._started, lambda: decide and decide(call), is_async, left_s)
+        decide = run.tool.on_unknown
+        assert decide is not None  # noqa: S101 - the machine asks nobody else
+        waits = is_async(decide, run.tool.name)
+        return Job(self._started, partial(decide, effect.call), waits, left_s)
 
     # -- ending ---------------------------------------------------------------------------------
 
     def _to_retry(self, ended: Ended) -> _Run | None:
         run = self._runs.get(ended.number)
-        if run is None or not run.retries or ended.how != "raised":
+        if run is None or not run.retries or not self._is_worth_another(run, ended):
             return None
-        if isinstance(ended.error, ToolError):
-            return None  # Said on purpose, to the model.
         del self._runs[ended.number]
         run.retries -= 1
         if isinstance(run.effect, RunTool):  # Anew, since it may have changed its arguments.
             invocation = run.tool.invoke(run.effect.call)
             run.effect = msgspec.structs.replace(run.effect, invocation=invocation)
+        if ended.how == "timed_out":
+            self._overdue[ended.number] = run
+            deadline_s = self._deadline_s(run.tool, self._drive.plan.monotonic_s())
+            run.context = replace(run.context, deadline=deadline_s)
         return run
+
+    def _is_worth_another(self, run: _Run, ended: Ended) -> bool:
+        if ended.how == "raised":
+            return not isinstance(ended.error, ToolError)  # That is said on purpose, to the model.
+        return ended.how == "timed_out" and not self._may_be_left(run) and self._has_time
+
+    def _may_be_left(self, run: _Run) -> bool:
+        return may_be_left(self._drive.rules.policy(run.tool))
+
+    @property
+    def _has_time(self) -> bool:
+        return self._drive.left_s() != 0.0
 
     def _take(self, ended: Ended) -> CallFinished | None:
         """Stage what became of a job."""
@@ -165,10 +230,10 @@ class Toolroom:
         status: Literal["ok", "error", "unknown"] = "unknown"
         finished = None
         drive = self._drive
-        if ended.how in ("timed_out", "stopped"):
+        if ended.how in ("timed_out", "stopped") and run.transaction is None:
             self._overdue[ended.number] = run
         if result is None:
-            self._leave_open(run)
+            self._leave_open(run, ended)
         else:
             outcome, result = self._outcome(run, result)
             drive.stage(outcome)
@@ -186,19 +251,27 @@ class Toolroom:
         )
         return finished
 
-    def _leave_open(self, run: _Run) -> None:
-        """Nobody can say what became of a call. One that may not run twice is *unknown* then."""
+    def _leave_open(self, run: _Run, ended: Ended) -> None:
+        """Nobody can say what became of a call: it is *unknown*, unless another drive can run it.
+
+        One that did not end in time is not run again by this one, whatever its policy.
+        """
         drive = self._drive
-        if isinstance(run.effect, AskTool):
-            drive.rules = drive.rules.left_to_people(run.tool)
-        elif not runs_again(drive.rules.policy(run.tool)):
-            drive.stage(writing.unknown(drive.record, run.effect.call, at_us=drive.plan.now_us()))
+        call = run.effect.call
+        is_over = ended.how == "timed_out" and self._has_time
+        goes_again = runs_again(drive.rules.policy(run.tool))
+        if isinstance(run.effect, RunTool) and (is_over or not goes_again):
+            drive.stage(writing.unknown(drive.record, call, at_us=drive.plan.now_us()))
+        if isinstance(run.effect, AskTool) or (is_over and goes_again):
+            drive.rules = drive.rules.left_to_people(run.answer, call)
 
     def _take_late(self, ended: Ended) -> None:
         """Put on the record, for whoever looks there, what came when nobody waited any more."""
         run = self._overdue.pop(ended.number, None)
         if run is None or ended.how not in ("returned", "raised"):
             return
+        if ended.how == "raised" and run.effect.key in self.running:
+            return  # Another run goes on, and may do better.
         result = self._result(run, ended)
         if result is not None:
             self._drive.stage(self._outcome(run, result)[0])
@@ -213,12 +286,8 @@ class Toolroom:
             decided = isinstance(run.effect, RunTool) or isinstance(ended.error, ToolError)
             error = ended.error or ToolError("it failed")
             return results.failure(call, error) if decided else None
-        harmless = runs_again(self._drive.rules.policy(run.tool))
-        if ended.how == "timed_out" and harmless and self._drive.left_s() != 0.0:
-            waited_s = self._drive.plan.monotonic_s() - run.began_s
-            words = (
-                f"It did not end within {waited_s:.0f} seconds; whether it still will is not known."
-            )
+        if ended.how == "timed_out" and self._may_be_left(run) and self._has_time:
+            words = f"It did not end within {run.tool.timeout_s} seconds."
             return results.failure(call, ToolError(words))
         return None
 
@@ -229,10 +298,8 @@ class Toolroom:
         at_us = drive.plan.now_us()
         try:
             outcome = writing.outcome(drive.record, call, result, at_us=at_us)
-        except Unsayable as error:
-            result = results.failure(
-                call, ToolError(f"The tool's result cannot be passed on: {error}")
-            )
+        except Unsayable:
+            result = results.unsayable(call, result)
             outcome = writing.outcome(drive.record, call, result, at_us=at_us)
         key = msgspec.structs.replace(outcome.call, answer=run.answer)
         return msgspec.structs.replace(outcome, call=key), result

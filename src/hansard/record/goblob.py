@@ -1,346 +1,163 @@
-"""Version 1 of the opaque blob, which Go programs share with us: byte for byte Go's own.
+"""Version 1 of the opaque blob, as a record: the format of the Go library goaitools.
 
-    {"version":1,"provider":"openai","processed_length":2,"messages":[{…},{…}]}
-
-Rules:
-
-- It is read as Go reads it: keys in any case, the last of duplicates, ``null`` for anything,
-  unknown fields skipped, white space anywhere.
-- It is written as Go writes it. Stored messages keep their spelling, but for what Go's encoder
-  does to them: no white space, and ``< > &``, U+2028 and U+2029 as escapes.
-- Messages are not decoded. What Go wrote is checked in one pass and kept as one slice.
-- Two things differ from Go on purpose. A message may have any fields of any type, where Go
-  refuses a state whose ``content`` is an array, and then loses what it does not know. And a
-  blob that is not UTF-8 is refused, where Go carries the broken bytes on.
+It knows messages and how many of them a model has seen, so headers are made up, and there are no
+words for a turn that is open. What was read from version 1 is written to it as it was.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from .. import rawjson
-from ..errors import DecodeError
-from . import gojson
+from ..dialects.dialect import has_any
+from ..errors import DecodeError, Unsayable
+from . import goformat, gojson, gomessages
+from .context import Context, Line, Stored
+from .entries import Said
+from .record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Sequence
 
-__all__ = ["MESSAGES_MAX", "GoBlob", "read", "spell", "write"]
+    from ..dialects.dialect import Dialect
+    from .entries import Author
 
-_HEAD = re.compile(
-    rb'\{"version":1,"provider":"([ !#-%\'-;=?-\[\]-~]*)",'
-    rb'(?:"processed_length":(0|-?[1-9][0-9]{0,17}),)?"messages":\['
-)
-"""The start of a blob as Go writes it, for a provider of a plain name. Releases before the
-first that counted have no ``processed_length``."""
+__all__ = ["GoRoot", "read", "write"]
 
-_MASK = bytes.maketrans(b" \t\r\n<>&", b"_\0\0\0\0\0\0")
-_PIECE = 1 << 16
-MESSAGES_MAX = 1_000_000
-_MESSAGE_SIZE_MIN = len(b"{},")
-_INTEGER = re.compile(rb"-?[0-9]{1,19}")
-_INTEGERS = range(-(2**63), 2**63)
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_DEPTH_MAX = rawjson.DEPTH_MAX + 2
+"""Messages stand in an object and an array. Go takes deeper ones, but nobody could look at them."""
+
+_ESCAPED_LETTER = re.compile(rb"\\u00[4-7]")
 
 
-class _Message(msgspec.Struct, gc=False):
-    """Any object at all."""
+class GoRoot(Stored):
+    """The messages of a blob of version 1: they have no headers, so those are made up.
 
-
-_decode_messages = msgspec.json.Decoder(list[_Message | None]).decode
-_decode_raws = msgspec.json.Decoder(list[msgspec.Raw]).decode
-_decode_any = msgspec.json.Decoder(msgspec.Raw).decode
-
-
-@dataclass(frozen=True, slots=True)
-class GoBlob:
-    """What a version 1 blob says.
-
-    ``view`` shows all messages in one slice, joined by commas, in Go's spelling: ready for
-    `write`, and not copied. Each is an object or ``null``; ``count`` counts all, ``nulls`` those.
-    ``processed_length`` is whatever was stored, not checked against ``count``.
+    A ``null``, which Go can have stored, is written as it was read, and is no message. ``written``
+    are the messages for version 1; those of Chat Completions may read here only as `understood`.
     """
 
-    provider: str
-    processed_length: int
-    count: int
-    view: memoryview = field(repr=False)
-    nulls: int = 0
+    def __init__(self, dialect: Dialect, go: goformat.GoBlob) -> None:
+        self.written = go.view
+        self.processed = go.processed_length
+        ours = dialect.name == _GO
+        messages: bytes | memoryview = go.view
+        calls = cut = False
+        if not ours or go.kind != "words":
+            messages = text = go.messages
+            if ours and go.kind is None:
+                messages = text = _understood(text)
+            # A mark that is spelled with escapes is not found as it stands.
+            escaped = b"\\u00" in text and _ESCAPED_LETTER.search(text) is not None
+            calls = escaped or has_any(dialect.call_marks, text)
+            cut = escaped or has_any(dialect.cut_marks, text)
+        super().__init__(
+            dialect,
+            messages,
+            go.count - go.nulls,
+            tidy=not calls,
+            plain=not (dialect.itemized or go.nulls or cut),
+        )
+        self.seen = min(max(go.processed_length, 0), self.count)
+        self._lines = None if ours else self._made_up()
 
-    @property
-    def messages(self) -> bytes:
-        """A copy of what ``view`` shows, made on each access."""
-        return bytes(self.view)
+    def lines(self) -> Sequence[Line]:
+        return self._made_up() if self._lines is None else self._lines
+
+    def _made_up(self) -> list[Line]:
+        return [
+            _go_line(seq, self.dialect.unsplice([raw]), self.dialect)
+            for seq, raw in enumerate(self.items())
+            if raw != b"null"
+        ]
+
+
+_GO = "openai"
+"""The dialect that is Go's own. In all others, version 1 is written by us alone."""
+
+
+def _understood(messages: bytes) -> bytes:
+    """Give joined messages as they read in Go. Raises `DecodeError` for what no message can be."""
+    array = b"[%b]" % messages
+    if gomessages.are_understood(array):
+        return messages
+    raws = enumerate(rawjson.elements(array))
+    return b",".join(
+        [
+            raw if raw == b"null" else gomessages.understood(raw, f"messages[{at}]")
+            for at, raw in raws
+        ]
+    )
+
+
+def _go_line(seq: int, raw: bytes, dialect: Dialect) -> Line:
+    """Make up the entry of a message. Raises `DecodeError` for what no message can be."""
+    try:
+        role = dialect.read(raw).role
+    except DecodeError as error:
+        path = f"messages[{seq}]"
+        raise DecodeError(
+            f"expected {path} to be a message of {dialect.name}: {error}",
+            reason="corrupt_message",
+            path=path,
+            dialect=dialect.name,
+        ) from None
+    author: Author = "model" if role == "assistant" else "append"
+    entry = Said(seq=seq, role=role, author=author, raw=msgspec.Raw(raw))
+    return Line(entry, raw, dialect.project(raw))
 
 
 def read(
-    data: bytes, *, depth_max: int = gojson.DEPTH_MAX, messages_max: int = MESSAGES_MAX
-) -> GoBlob:
-    """Read a blob, or raise `DecodeError`.
+    data: bytes, find: Callable[[str], Dialect], *, conversation: str, messages_max: int
+) -> Record:
+    """Read a blob of version 1; ``find`` gives the dialect of a name.
 
-    Its reason is ``not_utf8``, ``not_json``, ``too_deep``, ``too_large``, ``version``,
-    ``unexpected_type`` or ``corrupt_message``; its path names the field. The provider's name is
-    not judged here. ``depth_max`` counts the brackets of the blob too, ``messages_max`` every
-    ``null``, and neither takes memory for what is beyond it.
+    It is checked in full. Raises `DecodeError` where `goformat.read` does, and with the reason
+    ``corrupt_message`` where a message is none of its dialect.
     """
-    plain = data.isascii() or not _has_line_separators(data)
-    found = None
-    if plain and not _may_have_more(data, messages_max):
-        found = _read_canonical(data, depth_max)
-    return found or _read_any(data, depth_max, messages_max)
+    go = goformat.read(data, depth_max=_DEPTH_MAX, messages_max=messages_max)
+    dialect = find(go.provider)
+    return Record(conversation, dialect, start=Context(GoRoot(dialect, go)), base=go.count)
 
 
-def write(
-    *, provider: str, processed_length: int, messages: Iterable[bytes | memoryview] = ()
-) -> bytes:
-    """Write a blob. Each of ``messages`` is one that `spell` gave, or a slice that `read` gave."""
-    head = b'{"version":1,"provider":%b,"processed_length":%d,"messages":['
-    parts: list[bytes | memoryview] = [head % (gojson.quote(provider), processed_length)]
-    for run in messages:
-        if run:
-            parts += (run, b",")
-    if len(parts) > 1:
-        parts.pop()
-    parts.append(b"]}")
-    return b"".join(parts)
+def write(record: Record) -> bytes:
+    """Spell a record as Go does. What was read from version 1 is written as it was."""
+    if record.turn is not None:
+        raise Unsayable(
+            "expected a conversation between turns: version 1 has no words for an open turn; "
+            "finish it, or write version 2",
+            dialect=record.dialect.name,
+        )
+    context, name = record.context, record.dialect.name
+    go = context.root if isinstance(context.root, GoRoot) else None
+    lines = context.added() if go else context.lines()
+    spell = _spell if name == _GO else gojson.escape
+    messages: list[bytes | memoryview] = [go.written] if go else []
+    messages += [spell(record.dialect.splice(line.raw)) for line in lines]
+    processed = go.processed if go and not lines else _processed(record)
+    return goformat.write(provider=name, processed_length=processed, messages=messages)
 
 
-def spell(raw: bytes) -> bytes:
-    """Spell a new Chat Completions message as Go would have, and keep what Go would have lost.
-
-    The fields Go knows come first, in its order and its spelling, and are left out when empty
-    or null as it does. A known field of another type than Go's keeps its place and its value.
-    All other fields follow in their own order. For messages that were read from a blob this is
-    not needed, and would change their bytes.
-    """
-    given = rawjson.fields(rawjson.compact(raw))
-    known = [("role", _text(given.pop("role", b"null")))]
-    for name in ("content", "name", "tool_calls", "tool_call_id"):
-        part = given.pop(name, b"null")
-        part = _calls(part) if name == "tool_calls" else _text(part)
-        if part not in (b'""', b"[]"):
-            known.append((name, part))
-    return gojson.escape(rawjson.join_object([*known, *given.items()]))
-
-
-def _calls(raw: bytes) -> bytes:
-    if raw == b"null":
-        return b"[]"
-    if not raw.startswith(b"["):
-        return raw
-    return rawjson.join_array([_call(call) for call in rawjson.elements(raw)])
-
-
-def _call(raw: bytes) -> bytes:
-    if not raw.startswith(b"{"):
-        return raw
-    given = rawjson.fields(raw)
-    kind = _text(given.pop("type", b"null"))
-    known = [("id", _text(given.pop("id", b"null"))), ("type", kind)]
-    function = given.pop("function", b"null")
-    # Go adds an empty function to a call of another kind. Sent to a model that would be wrong.
-    if function != b"null" or kind in (b'""', b'"function"'):
-        known.append(("function", _function(function)))
-    return rawjson.join_object([*known, *given.items()])
-
-
-def _function(raw: bytes) -> bytes:
-    if raw != b"null" and not raw.startswith(b"{"):
-        return raw
-    given = {} if raw == b"null" else rawjson.fields(raw)
-    known = [(name, _text(given.pop(name, b"null"))) for name in ("name", "arguments")]
-    return rawjson.join_object([*known, *given.items()])
-
-
-def _text(raw: bytes) -> bytes:
-    if raw == b"null":
-        return b'""'
-    return rawjson.quote(rawjson.unquote(raw)) if raw.startswith(b'"') else raw
-
-
-def _has_line_separators(data: bytes) -> bool:
-    """Look for U+2028 and U+2029 in text that must be UTF-8.
-
-    A piece at a time, cut before a quote: one emoji makes every character of a text take four
-    bytes, and pieces that fit the processor's cache are checked in half the time.
-    """
-    view = memoryview(data)
-    found = False
-    start = 0
-    while start < len(data):
-        end = data.find(b'"', start + _PIECE)
-        end = len(data) if end < 0 else end
-        try:
-            text = str(view[start:end], "utf-8")
-        except UnicodeDecodeError as error:
-            offset = start + error.start
-            raise DecodeError(
-                f"expected UTF-8, found byte 0x{data[offset]:02x} at byte {offset}; "
-                "keep the bytes and start afresh",
-                reason="not_utf8",
-            ) from None
-        found = found or "\u2028" in text or "\u2029" in text
-        start = end
-    return found
-
-
-def _may_have_more(data: bytes, messages_max: int) -> bool:
-    """Whether a blob in Go's spelling could have more messages than that."""
-    if len(data) <= messages_max * _MESSAGE_SIZE_MIN:
-        return False
-    return data.count(b"},{") + 2 * data.count(b"null") >= messages_max
-
-
-def _read_canonical(data: bytes, depth_max: int) -> GoBlob | None:
-    """Read a blob that is spelled as Go spells it; None says that it is not.
-
-    The bytes are checked with every space made a letter and every byte that Go would not have
-    written made one that JSON forbids. If that is still JSON, no space was between tokens.
-    """
-    head = _HEAD.match(data)
-    if head is None or not data.endswith(b"]}"):
-        return None
+def _spell(raw: bytes) -> bytes:
+    """Spell a new message. What could not be read again is not written."""
+    spelled = gomessages.spell(raw)
     try:
-        messages = _decode_messages(memoryview(data.translate(_MASK))[head.end() - 1 : -1])
-    except (msgspec.DecodeError, RecursionError):
-        return None
-    nulls = messages.count(None)
-    _check_depth(data, head.end() - 1, depth_max, objects=len(messages) - nulls)
-    return GoBlob(
-        provider=head[1].decode(),
-        processed_length=int(head[2] or 0),
-        count=len(messages),
-        view=memoryview(data)[head.end() : -2],
-        nulls=nulls,
-    )
+        gomessages.understood(spelled)
+    except DecodeError as error:
+        raise Unsayable(
+            "expected a message that version 1 can hold, found one whose "
+            f"{error.path.removeprefix('message.')} is of another type; write version 2",
+            dialect=_GO,
+        ) from None
+    return spelled
 
 
-def _check_depth(data: bytes, start: int, depth_max: int, *, objects: int) -> None:
-    """Walk over the messages with so many opening brackets that they could be too deep.
-
-    Each of the other ``objects`` has one itself, so that one alone can have what is left at most.
-    """
-    most = data.count(b"{") + data.count(b"[") - max(objects - 1, 0)
-    if most <= depth_max or not _msgspec_nests(depth_max // 2):
-        return
-    for raw in map(bytes, _decode_raws(memoryview(data)[start:-1])):
-        if raw.count(b"{") + raw.count(b"[") > depth_max - 2:
-            gojson.Scanner(raw, depth_max=depth_max - 2).value()
-
-
-def _msgspec_nests(depth: int) -> bool:
-    """Whether msgspec goes so deep. It depends on the interpreter and on how deep we are."""
-    try:
-        _decode_any(b"[" * depth + b"]" * depth)
-    except RecursionError:
-        return False
-    return True
-
-
-def _read_any(data: bytes, depth_max: int, messages_max: int) -> GoBlob:
-    """Read a blob that somebody else spelled."""
-    given, messages = _fields(data, depth_max, messages_max)
-    version = _integer(given["version"], "version", reason="version")
-    if version != 1:
-        raise DecodeError(
-            f"expected a state of version 1, found version {version}; "
-            "read it with the release that wrote it",
-            reason="version",
-            path="version",
-        )
-    provider = _string(given["provider"], "provider")
-    processed_length = _integer(given["processed_length"], "processed_length")
-    run = _last_messages(messages)
-    view = memoryview(b",".join(run))
-    return GoBlob(provider, processed_length, len(run), view, nulls=run.count(b"null"))
-
-
-def _fields(
-    data: bytes, depth_max: int, messages_max: int
-) -> tuple[dict[str, list[bytes]], list[bytes | list[bytes]]]:
-    """Give all values of the fields that Go knows, and of ``messages`` apart, each in order."""
-    given: dict[str, list[bytes]] = {"version": [], "provider": [], "processed_length": []}
-    messages: list[bytes | list[bytes]] = []
-    room = messages_max
-    scanner = gojson.Scanner(data, depth_max=depth_max)
-    if scanner.token == b"{":
-        for key in scanner.members():
-            name = gojson.fold(rawjson.unquote(key))
-            if name == "messages" and scanner.token == b"[":
-                run = _run(scanner, room)
-                room -= len(run)
-                messages.append(run)
-            elif name == "messages":
-                messages.append(scanner.value())
-            else:
-                given.get(name, []).append(scanner.value())
-        scanner.end()
-        return given, messages
-    other = scanner.value()
-    scanner.end()
-    if other != b"null":
-        raise DecodeError(
-            f"expected the state to be an object, found {gojson.kind(other)}; "
-            "keep the bytes and start afresh",
-            reason="unexpected_type",
-        )
-    return given, messages
-
-
-def _run(scanner: gojson.Scanner, room: int) -> list[bytes]:
-    run = list(islice(scanner.elements(), room + 1))
-    if len(run) > room:
-        raise DecodeError(
-            "expected fewer messages, found more than the limit; keep the bytes and start afresh",
-            reason="too_large",
-            path="messages",
-        )
-    return run
-
-
-def _integer(raws: list[bytes], path: str, *, reason: str = "unexpected_type") -> int:
-    number = 0
-    for raw in raws:
-        if raw != b"null":
-            if not _INTEGER.fullmatch(raw) or int(raw) not in _INTEGERS:
-                raise _unexpected_type("an integer of 64 bits", raw, path, reason=reason)
-            number = int(raw)
-    return number
-
-
-def _string(raws: list[bytes], path: str) -> str:
-    text = ""
-    for raw in raws:
-        if raw != b"null":
-            if not raw.startswith(b'"'):
-                raise _unexpected_type("a string", raw, path)
-            text = _SURROGATE.sub("\ufffd", rawjson.unquote(raw))
-    return text
-
-
-def _last_messages(values: list[bytes | list[bytes]]) -> list[bytes]:
-    run: list[bytes] = []
-    for value in values:
-        if isinstance(value, bytes) and value != b"null":
-            raise _unexpected_type("an array", value, "messages")
-        run = [] if isinstance(value, bytes) else value
-    for index, raw in enumerate(run):
-        if not raw.startswith(b"{") and raw != b"null":
-            path = f"messages[{index}]"
-            raise _unexpected_type("an object", raw, path, reason="corrupt_message")
-    return run
-
-
-def _unexpected_type(
-    what: str, raw: bytes, path: str, *, reason: str = "unexpected_type"
-) -> DecodeError:
-    return DecodeError(
-        f"expected {path} to be {what}, found {gojson.kind(raw)}; keep the bytes and start afresh",
-        reason=reason,
-        path=path,
-    )
+def _processed(record: Record) -> int:
+    """How many of the messages a model has seen, where each item of one counts."""
+    if not record.dialect.itemized:
+        return record.processed
+    seen = record.context.lines()[: record.processed]
+    return sum([len(rawjson.elements(line.raw)) for line in seen])

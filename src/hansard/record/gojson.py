@@ -3,7 +3,7 @@
 `Scanner` takes exactly what Go takes: any white space, the escapes of lone surrogates, numbers
 of any size, 10,000 levels of nesting at most, and nothing after the value. It walks without
 recursion, so that depth is a rule and not an accident of the interpreter. It is for text that
-came from elsewhere: what Go itself wrote need not be walked (see `hansard.record.goblob`).
+came from elsewhere: what Go itself wrote need not be walked (see `hansard.record.goformat`).
 
 Go's spelling is compact; ``< > &``, U+2028 and U+2029 are always escapes, in lower case, and
 everything else is as short as JSON allows.

@@ -10,18 +10,21 @@ from __future__ import annotations
 from io import BytesIO
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ..errors import DecodeError
 from .context import Context
 from .heads import Headed, LineHead
+from .pages import Page
 from .record import Record
 from .turns import TurnHead, ended
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from ..dialects.dialect import Dialect
     from .entries import Entry
-    from .pages import Head, Page
+    from .pages import Head
 
 __all__ = ["Loading", "PagesRoot", "entries_in", "replay"]
 
@@ -34,7 +37,7 @@ class PagesRoot(Headed):
         dialect: Dialect,
         messages: memoryview,
         head: Head,
-        pages: Sequence[Page],
+        pages: _Joined,
     ) -> None:
         super().__init__(dialect, messages, head.count, tidy=head.tidy, plain=head.plain)
         self.seen = head.seen
@@ -62,13 +65,40 @@ class PagesRoot(Headed):
     def entries_of(self, number: int) -> tuple[Entry, ...]:
         """Look from the end on, where most of what is looked for stands."""
         found: list[Entry] = []
-        for page in reversed(self.pages):
-            entries = page.bare_entries()
+        for at in reversed(range(len(self.pages))):
+            entries = self.pages[at].bare_entries()
             if any([entry.turn == number for entry in entries]):
-                found[:0] = [entry for entry in page.entries(self.dialect) if entry.turn == number]
+                whole = self.pages.whole(at, self.messages)
+                found[:0] = [entry for entry in whole.entries(self.dialect) if entry.turn == number]
             if entries and entries[0].turn < number:
                 break
         return tuple(found)
+
+
+class _Joined(list[Page]):
+    """Pages whose bodies are joined, and kept there alone; and where in it they are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ends: list[int] = []
+
+    def join(self, body: BytesIO) -> None:
+        """Join the bodies of the pages that are not joined yet."""
+        for at in range(len(self.ends), len(self)):
+            page = self[at]
+            if page.body:
+                if body.tell():
+                    body.write(b",")
+                body.write(page.body)
+                # What is given out twice costs more than it takes to read it.
+                self[at] = Page(page.first, page.next, page.meta, b"", page.starts, page.alone)
+            self.ends.append(body.tell())
+
+    def whole(self, at: int, messages: bytes | memoryview) -> Page:
+        """Give a page with its body."""
+        start = self.ends[at - 1] if at else 0
+        body = bytes(messages[start : self.ends[at]])
+        return msgspec.structs.replace(self[at], body=body.removeprefix(b","))
 
 
 class Loading:
@@ -77,11 +107,10 @@ class Loading:
     def __init__(self, head: Head) -> None:
         self.head = head
         self._body = BytesIO()
-        self._pages: list[Page] = []
+        self._pages = _Joined()
         self._spans = iter(head.spans)
         self._until = 0
         self._next: int | None = None
-        self._joined = 0
 
     def add(self, page: Page) -> None:
         """Take the next page. Raises `DecodeError` where one is missing."""
@@ -97,17 +126,8 @@ class Loading:
         self._next = page.next if page.next < self._until else None
         if page.next > self._until:
             page = page.until(self._until)
-        self._join()
+        self._pages.join(self._body)  # Those before are known not to be cut any more.
         self._pages.append(page)
-
-    def _join(self) -> None:
-        """Join the bodies of the pages that are known not to be cut any more."""
-        for page in self._pages[self._joined :]:
-            if page.body:
-                if self._body.tell():
-                    self._body.write(b",")
-                self._body.write(page.body)
-        self._joined = len(self._pages)
 
     def record(self, conversation: str, find: Callable[[str], Dialect]) -> Record:
         """Give the record. Raises `DecodeError` where a page is missing, or one does not fit."""
@@ -115,16 +135,17 @@ class Loading:
         missing = next(self._spans, None) if self._next is None else (self._next, 0)
         if missing is not None:
             raise _missing(missing[0], head.seq)
-        self._join()
+        self._pages.join(self._body)
+        messages = self._body.getbuffer()
         dialect = find(head.dialect)
-        root = PagesRoot(dialect, self._body.getbuffer(), head, self._pages)
+        root = PagesRoot(dialect, messages, head, self._pages)
         begins = head.seq if head.open is None else head.open
         record = Record(
             conversation, dialect, start=Context(root), base=begins, turn_number=head.turn
         )
-        for page in self._pages:
+        for at, page in enumerate(self._pages):
             if page.next > begins:
-                for entry in page.entries(dialect):
+                for entry in self._pages.whole(at, messages).entries(dialect):
                     if entry.seq >= begins:
                         record = record.apply(entry)
         return record

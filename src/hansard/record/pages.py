@@ -59,6 +59,10 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     ``spans`` are the stretches of the log whose pages make up the closed context. ``open`` is
     where the open turn begins, ``turn`` the number of the last turn that is over; the rest is as
     `Context` has it. ``plain``: all messages are sent as they stand in the pages.
+
+    ``lineage`` are the conversations that a fork stems from, the first one first, each by its
+    incarnation and up to where it is shared. ``seal`` is for whoever keeps heads where others
+    could change them.
     """
 
     incarnation: str
@@ -73,6 +77,12 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     plain: bool = True
     tokens: int | None = None
     compacted_us: int | None = None
+    lineage: tuple[tuple[str, int], ...] = ()
+    seal: str = ""
+
+    def writer(self, seq: int) -> str:
+        """The incarnation of the conversation that an entry was written in."""
+        return next((name for name, until in self.lineage if seq < until), self.incarnation)
 
     @property
     def revision(self) -> Revision:
@@ -102,6 +112,11 @@ class Page(msgspec.Struct, frozen=True):
     def commit_at(self, seq: int) -> str | None:
         """The id of the append that began with an entry, if one did."""
         return dict(decoded(self._part(2), list[tuple[int, str]])).get(seq)
+
+    def covered(self, body: bytes) -> Page:
+        """The same page with another body, of which nobody is told but its place and commit."""
+        meta = b"\n".join((b"[]", b"[]", self._part(2), b"[]"))
+        return Page(self.first, self.next, meta, body, self.starts, alone=True)
 
     def heads(self) -> list[LineHead]:
         """The headers of the messages in the body."""
@@ -215,6 +230,7 @@ def page_of(
         plain=plain and (head.plain or not spans),
         tokens=closed.tokens,
         compacted_us=closed.compacted_us,
+        lineage=head.lineage,
     )
 
 
@@ -315,4 +331,11 @@ def _joined(arrays: Iterable[bytes]) -> bytes:
 
 
 def _unpacked(meta: bytes) -> bytes:
-    return meta if meta.startswith(b"[") else zlib.decompress(meta)
+    if meta.startswith(b"["):
+        return meta
+    try:
+        return zlib.decompress(meta)
+    except zlib.error as error:
+        raise DecodeError(
+            f"expected a page as it was written: {error}", reason="corrupt_page"
+        ) from error

@@ -16,7 +16,7 @@ from .shared import SharedSession, with_shared
 from .slices import AsyncSlice, source_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Unpack
 
     from ..dialects.pairing import Repair
@@ -175,7 +175,12 @@ class AsyncSession(SharedSession):
         driver: AsyncDriver[Given] = self._driver()
         return await driver.run(flow)
 
-    def _renew(self, hold: Hold) -> object:
+    def _renew(self, hold: Hold, renewed: Callable[[], None]) -> None:
         store = cast("AsyncStore", self._flows.ledger.store)
-        renewed = asyncio.run_coroutine_threadsafe(store.lease(self.name, hold), self._loop)
-        return renewed.result(self._flows.tenure.ttl_s)
+
+        async def renew() -> None:
+            await store.lease(self.name, hold)
+            renewed()
+
+        if self._loop.is_running():  # The loop, not this thread, waits for it.
+            asyncio.run_coroutine_threadsafe(renew(), self._loop)

@@ -15,7 +15,7 @@ from .shared import SharedSession, with_shared
 from .slices import Slice, source_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Unpack
 
     from ..dialects.pairing import Repair
@@ -210,5 +210,6 @@ class Session(SharedSession):
     def _run(self, flow: Flow[Given]) -> Given:
         return self._driver().run(flow)
 
-    def _renew(self, hold: Hold) -> object:
-        return self._flows.ledger.store.lease(self.name, hold)
+    def _renew(self, hold: Hold, renewed: Callable[[], None]) -> None:
+        self._flows.ledger.store.lease(self.name, hold)
+        renewed()

@@ -13,7 +13,7 @@ from ..drivers.acts import Do
 from ..errors import Invalid, RevisionConflict
 from ..record import views
 from ..record.turns import turn_at
-from ..stores.store import Listed, Metadata
+from ..stores.store import AsyncTransactional, Listed, Metadata, Transactional
 from ..talk.decisions import decide, settle
 from ..talk.inputs import messages_of, read_inputs
 from ..talk.keeping import Arrival
@@ -84,6 +84,10 @@ class Flows:
             )
         inputs = read_inputs(messages, options.system, chat.model.dialect)
         rescue = partial(chat.keeping.rescue, owner="")
+        store = self.ledger.store
+        begin_transaction = (
+            store.begin if isinstance(store, Transactional | AsyncTransactional) else None
+        )
 
         def begin(record: Record, began: int | None) -> Talk:
             return Talk(
@@ -97,6 +101,7 @@ class Flows:
                 stream=stream,
                 resumes=resumes,
                 session=session,
+                transaction=begin_transaction,
                 name=self.name,
                 prompt=prompt,
                 find=lambda record, _: None if began is None else turn_at(record, began),
@@ -175,7 +180,7 @@ class Flows:
         if ledger.head is None or ledger.head.seq == 0:
             raise Invalid(f"expected a conversation named {self.name!r}, found none to fork")
         head, back = forked(ledger.head, record, None if at is None else point(record, at))
-        yield Do(partial(ledger.store.fork, self.name, new, head))
+        yield from ledger.certainly(partial(ledger.store.fork, self.name, new, head))
         return back
 
     # -- looking ----------------------------------------------------------------------------------
@@ -183,7 +188,8 @@ class Flows:
     def look(self, view: Callable[[Record], Given], *, whole: bool = False) -> Flow[Given]:
         """Give a view of the conversation as it is now; ``whole``, of all that ever was."""
         record = yield from (self.ledger.whole() if whole else self.ledger.fresh())
-        return view(record)
+        with self.ledger.reading():
+            return view(record)
 
     def history(self, *, everything: bool) -> Flow[tuple[Message, ...]]:
         """The messages of valid turns, or every message that was ever said."""
@@ -193,7 +199,8 @@ class Flows:
         head = self.ledger.head
         if head is not None and head.spans and head.spans[0][0]:  # It was compacted.
             record = yield from self.ledger.whole()
-        return views.curated(record)
+        with self.ledger.reading():
+            return views.curated(record)
 
     def metadata(self) -> Flow[Metadata]:
         """What is known of the conversation beside what is said in it."""
@@ -213,6 +220,7 @@ class Flows:
         """Delete the conversation from its store."""
         yield Do(partial(self.ledger.store.delete, self.name))
         self.ledger.forget()
+        self.ledger.head = None
 
 
 def pending_of(record: Record) -> tuple[ToolCall, ...]:

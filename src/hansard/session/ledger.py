@@ -8,7 +8,8 @@ Every method is a generator of acts, to be carried out by a driver, blocking or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -22,11 +23,13 @@ from ..errors import (
     DecodeError,
     Invalid,
     InvalidTransition,
+    LeaseLost,
+    NoSuchConversation,
     RevisionConflict,
     StoreCorrupt,
     StoreUnavailable,
 )
-from ..record.entries import CallKey, Decision, Intent, Outcome
+from ..record.entries import CallKey, Decision, Intent, Outcome, Said
 from ..record.loading import Loading, entries_in, replay
 from ..record.pages import Head, page_of
 from ..record.record import Record
@@ -38,7 +41,14 @@ if TYPE_CHECKING:
     from ..dialects.dialect import Dialect
     from ..record.entries import Entry
     from ..record.pages import Page, Revision
-    from ..stores.store import AsyncStore, Hold, Receipt, Store
+    from ..stores.store import (
+        AsyncStore,
+        AsyncTransaction,
+        Hold,
+        Receipt,
+        Store,
+        Transaction,
+    )
 
 __all__ = ["Flow", "Ledger"]
 
@@ -52,14 +62,30 @@ _RETRIES_S = (0.05, 0.2, 0.8)
 
 
 class Ledger:
-    """A conversation on a store. ``record`` and ``head`` are None where nothing is known."""
+    """A conversation on a store. ``record`` is None where nothing is known for certain.
 
-    def __init__(self, store: Store | AsyncStore, name: str, dialect: Dialect) -> None:
+    ``head`` is then where it was last known to stand, if it ever was. The conversation is known
+    to have come to the revision ``at_least``: less is refused.
+    """
+
+    def __init__(
+        self,
+        store: Store | AsyncStore,
+        name: str,
+        dialect: Dialect,
+        *,
+        at_least: Revision | None = None,
+    ) -> None:
+        self.at_least = at_least
         self.store = store
         self.name = name
         self.dialect = dialect
         self.head: Head | None = None
         self.record: Record | None = None
+
+    def another(self) -> Ledger:
+        """A ledger of the same conversation that knows nothing yet: for who works beside this."""
+        return Ledger(self.store, self.name, self.dialect, at_least=self.at_least)
 
     @property
     def empty(self) -> Record:
@@ -72,8 +98,8 @@ class Ledger:
         return None if self.head is None else self.head.revision
 
     def forget(self) -> None:
-        """Know nothing: whoever comes next reads again."""
-        self.head = self.record = None
+        """Know nothing for certain: whoever comes next reads again."""
+        self.record = None
 
     def begin(self, incarnation: str) -> None:
         """Begin a conversation under a name that its entries know it by already."""
@@ -89,16 +115,28 @@ class Ledger:
     def load(self) -> Flow[Record]:
         """Read all that is needed to go on."""
         loading: Loading | None = yield Do(partial(self.store.read, self.name))  # type: ignore[assignment]
+        self.check_reached(None if loading is None else loading.head)
         if loading is None:
             self.begin(clock.new_name())
             return (yield from self.known())
         self._check_dialect(loading.head)
-        try:
+        with self.reading():
             self.record = loading.record(loading.head.incarnation, registry.dialect)
-        except (DecodeError, InvalidTransition) as error:
-            raise _corrupt(self.name, error) from error
         self.head = loading.head
         return self.record
+
+    def check_reached(self, head: Head | None) -> None:
+        """Raise `StoreCorrupt` where a conversation stands before where it was known to stand."""
+        least = self.at_least
+        if least is None:
+            return
+        if head is None or head.incarnation != least.incarnation or head.seq < least.seq:
+            found = "none" if head is None else f"entry {head.seq} of {head.incarnation!r}"
+            raise StoreCorrupt(
+                f"expected conversation {self.name!r} at entry {least.seq} of "
+                f"{least.incarnation!r} or later, found {found}: an older state was put back",
+                reason="rolled_back",
+            )
 
     def _check_dialect(self, head: Head) -> None:
         if head.dialect != self.dialect.name:
@@ -113,21 +151,25 @@ class Ledger:
         if record is None or known is None:
             return (yield from self.load())
         head: Head | None = yield Do(partial(self.store.head, self.name))  # type: ignore[assignment]
-        if head is None and known.seq == 0:
+        if head == known or (head is None and known.seq == 0):
             return record
-        if head is None or head.incarnation != known.incarnation or head.dialect != known.dialect:
-            return (yield from self.load())
-        if head.seq > known.seq:
-            pages: Sequence[Page] = yield Do(  # type: ignore[assignment]
-                partial(self.store.pages, self.name, after=known.seq)
-            )
+        if head is not None and _may_follow(known, head):
             try:
-                for entry in entries_in(pages, self.dialect):
-                    if record.length <= entry.seq < head.seq:
-                        record = record.apply(entry)
-            except InvalidTransition:  # It was rewound to before what is known.
-                return (yield from self.load())
-            self.record, self.head = record, head
+                return (yield from self._follow(record, head))
+            except (InvalidTransition, NoSuchConversation):
+                pass  # It was rewound to before what is known, or has just been deleted.
+        return (yield from self.load())
+
+    def _follow(self, record: Record, head: Head) -> Flow[Record]:
+        """Go on from what is known to where others have come."""
+        pages: Sequence[Page] = yield Do(  # type: ignore[assignment]
+            partial(self.store.pages, self.name, after=record.length)
+        )
+        with self.reading(InvalidTransition):
+            for entry in entries_in(pages, self.dialect):
+                if record.length <= entry.seq < head.seq:
+                    record = record.apply(entry)
+        self.record, self.head = record, head
         return record
 
     def whole(self) -> Flow[Record]:
@@ -137,15 +179,13 @@ class Ledger:
             return record
         pages: Sequence[Page] = yield Do(partial(self.store.pages, self.name))  # type: ignore[assignment]
         seq = self.head.seq
-        try:
+        with self.reading():
             entries = [entry for entry in entries_in(pages, self.dialect) if entry.seq < seq]
-            self.record = replay(self.head.incarnation, self.dialect, entries)
-        except (DecodeError, InvalidTransition) as error:
-            raise _corrupt(self.name, error) from error
-        if self.record.length != seq:
-            missing = DecodeError(f"expected {seq} entries", reason="missing_page")
-            raise _corrupt(self.name, missing)
-        return self.record
+            record = replay(self.head.incarnation, self.dialect, entries)
+            if record.length != seq:
+                raise DecodeError(f"expected {seq} entries", reason="missing_page")
+        self.record = record
+        return record
 
     def begun(self, turn_id: str) -> Flow[int | None]:
         """Say where the turn of an id began, and see to it that its entries are at hand."""
@@ -155,9 +195,22 @@ class Ledger:
         record = yield from self.known()
         if seq >= record.length:
             record = yield from self.fresh()
-        if turn_at(record, seq) is None and (record.turn is None or record.turn.begin.seq != seq):
+        is_open = record.turn is not None and record.turn.begin.seq == seq
+        with self.reading():
+            is_here = is_open or turn_at(record, seq) is not None
+        if not is_here:
             yield from self.whole()
         return seq
+
+    @contextmanager
+    def reading(self, *passed: type[Exception]) -> Iterator[None]:
+        """Raise `StoreCorrupt` for what nobody can have written; ``passed`` goes through."""
+        try:
+            yield
+        except (DecodeError, InvalidTransition) as error:
+            if isinstance(error, passed):
+                raise
+            raise _corrupt(self.name, error) from error
 
     # -- writing ----------------------------------------------------------------------------------
 
@@ -186,10 +239,31 @@ class Ledger:
     ) -> Flow[Receipt]:
         """Append a page as it is. What is known here is for the caller to see to."""
         call = partial(self.store.append, self.name, page, head, hold=hold, turn_id=turn_id)
-        return (yield from self._certainly(call))
+        return (yield from self.certainly(call))
 
-    def _certainly(self, call: Callable[[], object]) -> Flow[Receipt]:
-        """Append, again where nobody knows whether it was: a store knows an append again."""
+    def append_within(
+        self,
+        transaction: Transaction | AsyncTransaction,
+        after: Record,
+        entries: Sequence[Entry],
+    ) -> Flow[None]:
+        """Append entries in a transaction, and make it, so that both are made or neither.
+
+        No lease is asked for: that nobody has appended meanwhile is all that counts here.
+        """
+        if self.record is None or self.head is None:
+            raise Invalid("expected a conversation that was read, found none")
+        page, head = page_of(self.head, self.record, after, entries, clock.new_name())
+        yield Do(partial(transaction.append, self.name, page, head))
+        try:
+            yield Do(transaction.commit)
+        except BaseException:
+            self.forget()
+            raise
+        self.head, self.record = head, after
+
+    def certainly(self, call: Callable[[], object]) -> Flow[Receipt]:
+        """Append or fork, again where nobody knows whether it was: a store knows it again."""
         waits = iter(_RETRIES_S)
         while True:
             try:
@@ -199,7 +273,7 @@ class Ledger:
                 if wait_s is None:
                     self.forget()
                     raise
-            except (RevisionConflict, Busy):
+            except (RevisionConflict, Busy, LeaseLost):  # Nothing has changed, for certain.
                 raise
             except BaseException:
                 self.forget()
@@ -209,14 +283,25 @@ class Ledger:
     def rebased(self, entries: Sequence[Entry]) -> Flow[tuple[Record, tuple[Entry, ...]]]:
         """Put entries behind what others have appended meanwhile; give where they lead, and them.
 
-        Raises `InvalidTransition` where they may not follow that.
+        Messages change nothing. Outcomes come behind whatever it is: they are what has happened.
+        Raises `InvalidTransition` for what others have not left room for.
         """
         record = yield from self.fresh()
         first = entries[0].seq
+        if not all([isinstance(entry, Outcome) for entry in entries]):
+            meanwhile = record.entries(first)
+            if record.turn is None or not all([isinstance(each, Said) for each in meanwhile]):
+                raise InvalidTransition("expected a turn about which nobody else has decided")
         moved = tuple([_moved(entry, first, record.length - first) for entry in entries])
         for entry in moved:
             record = record.apply(entry)
         return record, moved
+
+
+def _may_follow(known: Head, head: Head) -> bool:
+    """Whether one head may be of the same conversation as another, further on."""
+    same = (head.incarnation, head.dialect) == (known.incarnation, known.dialect)
+    return same and head.seq > known.seq
 
 
 def _moved(entry: Entry, first: int, by: int) -> Entry:

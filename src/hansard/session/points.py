@@ -38,8 +38,6 @@ def point(record: Record, to: int | str) -> int:
 
 def rewound(record: Record, to: int) -> Record:
     """Let a conversation go on from where it stood before an entry."""
-    if to == record.length == 0:
-        return record  # There is nothing to go back from.
     rewind = Rewind(seq=record.length, turn=record.turn_number, at_us=clock.now_us(), to=to)
     return record.apply(rewind)
 
@@ -55,20 +53,24 @@ def forked(head: Head, record: Record, at: int | None) -> tuple[Head, int | None
             "expected a conversation between turns, found one with an open turn: resume it or "
             "abandon it, then fork"
         )
-    child = msgspec.structs.replace(head, incarnation=clock.new_name())
-    if at is None or at == head.seq:
+    parts = head.seq if at is None else at
+    lineage = (*[one for one in head.lineage if one[1] < parts], (head.writer(parts - 1), parts))
+    child = msgspec.structs.replace(head, incarnation=clock.new_name(), lineage=lineage)
+    if parts == head.seq:
         return child, None
-    back = rewound(record, at)
+    back = rewound(record, parts)
     page, there = page_of(head, record, back, [back.entry(record.length)], "")
     if page.body:
-        return child, at
-    before = record.entry(at - 1).turn if at else 0
+        lineage = (*head.lineage, (head.incarnation, head.seq))
+        return msgspec.structs.replace(child, lineage=lineage), parts
+    before = record.entry(parts - 1).turn if parts else 0
     return (
         msgspec.structs.replace(
             there,
             incarnation=child.incarnation,
-            seq=at,
-            spans=tuple([(first, min(end, at)) for first, end in there.spans if first < at]),
+            lineage=lineage,
+            seq=parts,
+            spans=tuple([(first, min(end, parts)) for first, end in there.spans if first < parts]),
             turn=before,
         ),
         None,

@@ -11,9 +11,10 @@ from .flows import Flows
 from .ledger import Ledger
 from .reducers import append_all
 from .slice_flows import SliceFlows
-from .tenure import Tenure, owner_name
+from .tenure import Tenure
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Self
 
     from ..chat import AsyncChat, Chat
@@ -33,7 +34,8 @@ class SharedSession:
     A session is for one thread or task at a time; make another for another, of the same
     conversation if you like. ``busy`` says what to do where another worker is at work on the
     conversation: ``"wait"`` for it, or ``"raise"`` `Busy`. A worker of which nothing was heard
-    for ``lease_s`` seconds is taken to be gone.
+    for ``lease_s`` seconds is taken to be gone. ``at_least`` is a revision that the conversation
+    is known to have come to: `StoreCorrupt` is raised where the store knows of less.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class SharedSession:
         *,
         busy: OnBusy = "wait",
         lease_s: float = 15.0,
+        at_least: Revision | None = None,
     ) -> None:
         if not name or not isinstance(name, str):
             raise Invalid(f"expected the conversation's name as text, found {name!r}")
@@ -51,8 +54,8 @@ class SharedSession:
             raise Invalid(f"expected busy= 'wait' or 'raise', found {busy!r}")
         if not lease_s > 0:
             raise Invalid(f"expected lease_s= above 0, found {lease_s!r}")
-        ledger = Ledger(store, name, chat.model.dialect)
-        self._flows = Flows(chat, ledger, Tenure(owner_name(), lease_s, self._renew), busy)
+        ledger = Ledger(store, name, chat.model.dialect, at_least=at_least)
+        self._flows = Flows(chat, ledger, Tenure(lease_s, self._renew), busy)
         self._slices = SliceFlows(ledger)
 
     @property
@@ -91,8 +94,8 @@ class SharedSession:
         return self._slices.folding.types.register(kind, reducer, name=name, events=events)
 
     @abstractmethod
-    def _renew(self, hold: Hold) -> object:
-        """Renew the lease. This is called in a thread of its own."""
+    def _renew(self, hold: Hold, renewed: Callable[[], None]) -> None:
+        """Renew the lease, and tell when that has come through. Called in a thread of its own."""
 
     def _beside(self, name: str) -> Self:
         """Make a session of another conversation on the same store."""

@@ -20,7 +20,6 @@ from ..record.entries import SliceEvent
 from ..record.loading import entries_in
 from ..record.pages import Head, page_beside
 from .folding import Folding
-from .ledger import Ledger
 from .slice_types import SliceTypes
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from ..record.pages import Page
     from ..record.record import Record
-    from .ledger import Flow
+    from .ledger import Flow, Ledger
 
 __all__ = ["SliceFlows"]
 
@@ -48,12 +47,13 @@ class SliceFlows:
         self.dialect = ledger.dialect
         self.folding = Folding(types or SliceTypes())
         self.lock = RLock()
-        self.whole = Ledger(ledger.store, ledger.name, ledger.dialect)
+        self.whole = ledger.another()
         self._incarnation = ""
 
     def fresh(self) -> Flow[Head | None]:
         """Take what the conversation has come to, and give where that is."""
         head: Head | None = yield Do(partial(self.store.head, self.name))  # type: ignore[assignment]
+        self.whole.check_reached(head)
         if head is None or head.incarnation != self._incarnation:
             self.folding.reset()
             self._incarnation = head.incarnation if head else ""
@@ -128,7 +128,7 @@ class SliceFlows:
 
     def _write(self, head: Head | None, event: SliceEvent) -> Flow[bool]:
         """Append an event; False, or `RevisionConflict`, where others have come first."""
-        ledger = Ledger(self.store, self.name, self.dialect)
+        ledger = self.whole.another()
         if head is not None and not head.spans:
             # It was rewound to its start: the new first page says which turn was the last.
             record = yield from ledger.load()

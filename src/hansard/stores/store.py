@@ -115,6 +115,7 @@ class Store(Protocol):
         Raises `RevisionConflict`, `Busy`, `LeaseLost` or `StoreUnavailable`; nothing has changed
         then, but that after the last one nobody knows: append the same page again.
         """
+        ...
 
     def read(self, conversation: str) -> Loading | None:
         """Give all that is needed to go on with a conversation; None if there is none.
@@ -139,12 +140,14 @@ class Store(Protocol):
         Of a fork, the pages of those it stems from too; the last one of each may reach beyond
         where it parted, see `hansard.record.loading.entries_in`. Raises `NoSuchConversation`.
         """
+        ...
 
     def lease(self, conversation: str, hold: Hold) -> int:
         """Take, hold on to or let go of the lease, as `Hold` says, and give its fence.
 
         Raises `Busy`, `LeaseLost` or `NoSuchConversation`.
         """
+        ...
 
     def list(
         self,
@@ -155,6 +158,7 @@ class Store(Protocol):
         limit: int = 100,
     ) -> Listing:
         """List conversations by name: those whose metadata has all that ``where`` has."""
+        ...
 
     def describe(self, conversation: str, metadata: Metadata) -> None:
         """Replace what is known of a conversation. Raises `NoSuchConversation`."""
@@ -166,6 +170,7 @@ class Store(Protocol):
         `NoSuchConversation`, and `RevisionConflict` where there is a ``new`` one already (but
         for the very same, made again).
         """
+        ...
 
     def delete(self, conversation: str) -> None:
         """Delete a conversation, if it is there. What its forks share stays until they go."""
@@ -205,7 +210,10 @@ class Transaction(Protocol):
         """Make all of it."""
 
     def rollback(self) -> None:
-        """Make none of it. Does nothing where it is over."""
+        """Make none of it; nobody can write through its connection any more.
+
+        Does nothing where it is over.
+        """
 
 
 @runtime_checkable

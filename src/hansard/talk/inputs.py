@@ -105,23 +105,27 @@ def pair(
 
     Raises `Invalid`, which names them all, where a result is missing, doubled or of no such call.
     """
-    left_calls, left_results = list(calls), list(results)
     pairs: list[tuple[ToolCall, ToolResult]] = []
+    left_calls, loose, over = list(calls), list[ToolResult](), list[ToolResult]()
     for result in results:
-        exact = [call for call in left_calls if is_of(result, call)]
-        if exact:
+        exact = [call for call in calls if is_of(result, call)]
+        if exact and exact[0] in left_calls:
             pairs.append((exact[0], result))
             left_calls.remove(exact[0])
-            left_results.remove(result)
-    places = match(left_calls, left_results)
-    for call, place in zip(list(left_calls), places, strict=True):
-        if place is not None:
-            pairs.append((call, left_results[place]))
-            left_calls.remove(call)
-    taken = {place for place in places if place is not None}
-    over = [result for place, result in enumerate(left_results) if place not in taken]
-    if left_calls or over:
-        raise Invalid(_unpaired(left_calls, over, pairs))
+        elif exact and _names_its_call(result):
+            over.append(result)
+        else:
+            loose.append(result)
+    places = match(left_calls, loose)
+    pairs += [
+        (call, loose[place])
+        for call, place in zip(left_calls, places, strict=True)
+        if place is not None
+    ]
+    missing = [call for call, place in zip(left_calls, places, strict=True) if place is None]
+    over += [result for place, result in enumerate(loose) if place not in places]
+    if missing or over:
+        raise Invalid(_unpaired(missing, over, pairs))
     return sorted(pairs, key=lambda each: each[0].position)
 
 
@@ -129,6 +133,11 @@ def is_of(result: ToolResult, call: ToolCall) -> bool:
     """Whether a result was made for this very call."""
     same = call.position == result.position and call.id == result.call_id
     return same and result.name in ("", call.name)
+
+
+def _names_its_call(result: ToolResult) -> bool:
+    """Whether a result could be of one call alone, as it was made by it, or says all of it."""
+    return bool(result.position or (result.call_id and result.name))
 
 
 def _unpaired(

@@ -15,6 +15,7 @@ from ..record import versions
 from ..record.record import Record
 from ..state import DEFAULT_LIMITS, Limits, Loaded, Rejected, State, load, save
 from .carrying import carry
+from .listeners import check_listener, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +48,11 @@ class Keeping:
     convert: bool = False
     on_rejected: Callable[[Rejected], object] | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse what could never work, where it is written."""
+        if self.on_rejected is not None:
+            check_listener("on_rejected", self.on_rejected)
+
     def load(self, data: bytes | None, dialect: Dialect, owner: str) -> Arrival:
         """Read a state; one that cannot be used is set aside, and that is told.
 
@@ -77,21 +83,29 @@ class Keeping:
         )
 
     def save(self, record: Record, owner: str) -> State:
-        """Spell a record. Raises `Unsayable` where the version has no words for it."""
-        return save(
-            record,
-            version=self.version,
-            compress=self.compress,
-            keyring=self.keyring,
-            owner=owner,
-        )
+        """Spell a record.
+
+        Raises `Unsayable` where the version has no words for it, and `InvalidState` where it would
+        be too large to be loaded again.
+        """
+        return self._save(record, owner, self.version, self.limits)
 
     def rescue(self, record: Record, owner: str) -> State:
         """Spell a record for whoever catches an error: in the current version if it must be."""
         try:
-            return self.save(record, owner)
+            return self._save(record, owner, self.version, None)
         except Unsayable:
-            return save(record, compress=self.compress, keyring=self.keyring, owner=owner)
+            return self._save(record, owner, versions.CURRENT, None)
+
+    def _save(self, record: Record, owner: str, version: int, limits: Limits | None) -> State:
+        return save(
+            record,
+            version=version,
+            compress=self.compress,
+            keyring=self.keyring,
+            owner=owner,
+            limits=limits,
+        )
 
     def _tell(self, rejected: Rejected) -> None:
         _LOG.error(
@@ -100,7 +114,7 @@ class Keeping:
             len(rejected.blob),
         )
         if self.on_rejected is not None:
-            self.on_rejected(rejected)
+            tell(self.on_rejected, rejected)
 
 
 def _check_is_state(data: object) -> None:

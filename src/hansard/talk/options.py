@@ -6,7 +6,6 @@ request parameters are added to the chat's, one by one.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -17,6 +16,7 @@ from ..errors import Invalid
 from ..tools.policies import DEFAULT_POLICY, Policy, check_policy
 from ..tools.tool import Tool, tool
 from ..turn.rules import Rules
+from .listeners import check_listener
 from .parameters import check_names, check_values
 
 if TYPE_CHECKING:
@@ -36,7 +36,9 @@ ToolLike: TypeAlias = "Tool | ToolSpec | Callable[..., object]"
 class CallOptions(TypedDict, total=False):
     """What `Chat.send` and its like take by name. Every other name is a request parameter too.
 
-    What is None is not given. A request parameter that is to be null goes into ``parameters``.
+    What is None is not given; but None takes back what the chat has of ``tool_choice``, ``output``,
+    ``timeout_s``, ``on_action`` and ``checkpoint``. A request parameter that is to be null goes
+    into ``parameters``.
 
     - ``system``: leading system text; not stored, and given afresh with each call.
     - ``tools``: functions, `Tool` values, and `ToolSpec` values: ``native`` ones for tools that the
@@ -128,13 +130,7 @@ class Options:
         listeners: list[tuple[str, object]] = [("observers", each) for each in observers]
         listeners += [("on_action", self.on_action)] if self.on_action is not None else []
         for name, listener in listeners:
-            if not callable(listener):
-                raise Invalid(f"expected {name}= to be functions, found {listener!r}")
-            if _is_async(listener):
-                raise Invalid(
-                    f"expected {name}= not to be async, as it is called at once and nobody would "
-                    "await it: give a function that hands on what it is told"
-                )
+            check_listener(name, listener)
         if self.checkpoint is not None and not callable(self.checkpoint):
             raise Invalid(f"expected checkpoint= to be a function, found {self.checkpoint!r}")
 
@@ -151,11 +147,15 @@ class Options:
                 )
 
     def but(self, given: Mapping[str, Any]) -> Options:
-        """Make the options of one call; what is None there stays as it is."""
+        """Make the options of one call. What is None there stays, unless it can be none at all."""
         if not given:
             return self
         named, parameters = split_options(given)
-        changes = {name: value for name, value in named.items() if value is not None}
+        changes = {
+            name: value
+            for name, value in named.items()
+            if value is not None or name in _MAY_BE_NONE
+        }
         if parameters:
             changes["parameters"] = {**self.parameters, **parameters}
         return replace(self, **changes)
@@ -199,6 +199,7 @@ class Options:
 
 
 _NAMES = frozenset([each.name for each in fields(Options)])
+_MAY_BE_NONE = frozenset([each.name for each in fields(Options) if each.default is None])
 _KNOWN = frozenset(CallOptions.__annotations__)
 
 
@@ -239,8 +240,3 @@ def _two_named(name: str) -> Invalid:
 
 def _is_time(given: object) -> bool:
     return isinstance(given, int | float) and not isinstance(given, bool) and given > 0
-
-
-def _is_async(listener: Callable[..., object]) -> bool:
-    called = getattr(type(listener), "__call__", None)  # noqa: B004 - of an object that is called
-    return inspect.iscoroutinefunction(listener) or inspect.iscoroutinefunction(called)

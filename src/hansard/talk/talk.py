@@ -6,8 +6,8 @@ on with it if that is what was asked for, then begins a new one.
 
 from __future__ import annotations
 
-import logging
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
@@ -22,6 +22,7 @@ from ..drivers.drive import Drive, Plan
 from ..errors import Invalid, InvalidTurn, PendingCalls, ToolIdempotencyError, TooManyRounds
 from ..record.entries import TurnEnd
 from ..record.turns import closed_turn, entries_of
+from ..state import State
 from ..tools import outputs
 from ..turn import writing
 from ..turn.effects import Wait
@@ -29,6 +30,7 @@ from ..turn.machine import TOO_MANY_ROUNDS
 from ..turn.standing import callers_calls
 from . import past
 from .inputs import pair
+from .listeners import tell
 from .reply import Reply
 
 if TYPE_CHECKING:
@@ -40,17 +42,15 @@ if TYPE_CHECKING:
     from ..record.entries import Entry, PromptIdentity
     from ..record.record import Record
     from ..record.turns import TurnHead
-    from ..state import State
     from ..tools.context import Action
     from ..turn.effects import Finish
     from ..turn.events import Observation
+    from ..turn.rules import Rules
     from .inputs import Inputs
     from .keeping import Arrival
     from .options import Options
 
 __all__ = ["Talk"]
-
-_LOG = logging.getLogger("hansard")
 
 
 @dataclass
@@ -60,6 +60,8 @@ class Talk:
     One that ``resumes`` has nothing to say: it goes on with the turn that is open, or gives the
     last reply again. ``session`` is what tools are given as such, ``name`` what observers are told;
     ``find`` gives the closed turn of an id. ``prompt`` is what a new turn is begun with.
+    ``transaction`` begins one, for tools to write in. ``deadline_s`` is when its time is over, if
+    that was decided before; else it begins with `acts`.
     """
 
     model: Model
@@ -74,14 +76,15 @@ class Talk:
     session: object = None
     name: str = ""
     prompt: PromptIdentity | None = None
+    transaction: Callable[[], object] | None = None
     find: Callable[[Record, str], TurnHead | None] = closed_turn
     actions: list[Action] = field(default_factory=list)
+    deadline_s: float | None = None
 
     def __post_init__(self) -> None:
         """Start where the conversation stands."""
         self._record = self.arrival.record
         self._drive: Drive | None = None
-        self._deadline_s: float | None = None
 
     @property
     def record(self) -> Record:
@@ -93,16 +96,22 @@ class Talk:
         """What is on the record so far, for whoever has to go on later."""
         return self.rescue(self.record)
 
+    def _give_state(self, error: BaseException) -> None:
+        """Put the state on an error that takes it, and has no ``state`` that is something else."""
+        with suppress(Exception):  # The error itself matters more.
+            if isinstance(getattr(error, "state", None), State | None):
+                error.state = self.state  # type: ignore[attr-defined]
+
     def acts(self) -> Generator[Act, object, Reply]:
         """Say it, and give the reply. Whatever ends this early carries the state so far."""
-        if self.options.timeout_s is not None:
-            self._deadline_s = time.monotonic() + self.options.timeout_s
+        if self.deadline_s is None and self.options.timeout_s is not None:
+            self.deadline_s = time.monotonic() + self.options.timeout_s
         try:
             return (yield from self._acts())
         except GeneratorExit:
             raise
         except BaseException as error:
-            error.state = self.state  # type: ignore[attr-defined]
+            self._give_state(error)
             raise
         finally:
             # A drive and its talk hold each other: the state would wait for the cycle collector.
@@ -203,7 +212,7 @@ class Talk:
 
         Whoever answers a call that would be run here was handed all calls of its answer.
         """
-        rules = self.options.rules
+        rules = self._rules(self.options)
         own = callers_calls(record, rules)
         if all([any([answers(result, call) for call in own]) for result in self.inputs.results]):
             return own
@@ -254,20 +263,28 @@ class Talk:
         if earlier:
             options = replace(options, tool_choice=None, output=None)
         plan = Plan(
-            rules=options.rules,
+            rules=self._rules(options),
             ask=partial(self._ask, options, stream),
             model=self.model.name,
             now_us=clock.now_us,
             monotonic_s=time.monotonic,
-            deadline_s=self._deadline_s,
+            deadline_s=self.deadline_s,
             stream=stream,
             tell=self._tell if options.observers else None,
             log_action=self._log_action,
             session=self.session,
             name=self.name,
+            transaction=self.transaction,
         )
         self._drive = Drive(record, plan)
         return self._drive
+
+    def _rules(self, options: Options) -> Rules:
+        """What the turn machine has to know, here."""
+        rules = options.rules
+        if self.transaction is None:
+            return rules
+        return msgspec.structs.replace(rules, transactions=True)
 
     def _ask(self, options: Options, stream: bool, record: Record) -> Ask:  # noqa: FBT001
         """The question that a record comes to."""
@@ -289,12 +306,12 @@ class Talk:
 
     def _tell(self, observation: Observation) -> None:
         for observer in self.options.observers:
-            _call(observer, observation)
+            tell(observer, observation)
 
     def _log_action(self, action: Action) -> None:
         self.actions.append(action)
         if self.options.on_action is not None:
-            _call(self.options.on_action, action)
+            tell(self.options.on_action, action)
 
     # -- the end ----------------------------------------------------------------------------------
 
@@ -352,7 +369,8 @@ def _refuse_to_wait(waits: Wait) -> None:
         names = ", ".join([f"{call.name} ({call.id})" for call in doubtful])
         raise ToolIdempotencyError(
             f"expected to know whether {names} ran, found that it was started and nobody can say: "
-            "find out, then settle(…, result) or settle(…, not_run=True)",
+            "find out, then settle(…, result) or settle(…, not_run=True); what may run again does "
+            "so with resume(…)",
             calls=doubtful,
         )
     calls = [call for call, _ in waits.calls]
@@ -362,11 +380,3 @@ def _refuse_to_wait(waits: Wait) -> None:
         "send_tool_results, approve or deny, or abandon the turn",
         calls=calls,
     )
-
-
-def _call(listener: Callable[..., object], said: object) -> None:
-    """Tell a listener. What it raises is logged, and changes nothing."""
-    try:
-        listener(said)
-    except Exception:  # noqa: BLE001 - a listener's failure is not the conversation's
-        _LOG.exception("a listener failed: %r", listener)

@@ -13,6 +13,14 @@ A dialect is checked by a class of tests:
     class TestMyDialect(DialectConformance):
         dialect = MyDialect()
         samples = DialectSamples(messages=(MessageSample(raw=b'{"role":"user"}'),), ...)
+
+So is a store, blocking or not:
+
+    from hansard.testing import StoreConformance
+
+    class TestMyStore(StoreConformance):
+        def open(self, place):
+            return MyStore(place / "chats.db")
 """
 
 from __future__ import annotations
@@ -37,20 +45,30 @@ from .script import (
 )
 from .scripted import ScriptedModel
 from .scripted_request import ScriptedRequest
+from .store_conformance import (
+    AsyncStoreConformance,
+    StoreConformance,
+    check_async_store,
+    check_store,
+)
 from .wire_server import WireServer
 
 __all__ = [
     "AnswerSample",
+    "AsyncStoreConformance",
     "DialectConformance",
     "DialectSamples",
     "MessageSample",
     "ScriptEnded",
     "ScriptedModel",
     "ScriptedRequest",
+    "StoreConformance",
     "StreamSample",
     "WireServer",
     "blocked",
     "call",
+    "check_async_store",
+    "check_store",
     "cut_after",
     "delay",
     "empty",

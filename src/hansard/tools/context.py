@@ -79,7 +79,7 @@ class ToolContext:
 
 def _as_object(action: object) -> dict[str, JSON]:
     try:
-        said = rawjson.value(rawjson.dump(action))
+        said = rawjson.value(rawjson.dump_finite(action))
     except (TypeError, ValueError, RecursionError) as error:
         raise Invalid(
             f"expected text or a JSON object to log, found what has none: {error}"

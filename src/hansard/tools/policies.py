@@ -14,7 +14,15 @@ from typing import Literal, TypeAlias, get_args
 
 from ..errors import Invalid
 
-__all__ = ["DEFAULT_POLICY", "POLICIES", "Policy", "check_policy", "needs_intent", "runs_again"]
+__all__ = [
+    "DEFAULT_POLICY",
+    "POLICIES",
+    "Policy",
+    "check_policy",
+    "may_be_left",
+    "needs_intent",
+    "runs_again",
+]
 
 Policy: TypeAlias = Literal["reads", "keyed", "transactional", "once"]
 
@@ -32,6 +40,14 @@ def needs_intent(policy: Policy) -> bool:
 def runs_again(policy: Policy) -> bool:
     """Whether a call that may have run can simply be run again: what it did counts once."""
     return policy != "once"
+
+
+def may_be_left(policy: Policy) -> bool:
+    """Whether a run that did not end is over for the model: it changes nothing if it still does.
+
+    What a transactional one has written is taken back.
+    """
+    return policy in ("reads", "transactional")
 
 
 def check_policy(policy: str) -> None:

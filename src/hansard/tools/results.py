@@ -16,10 +16,12 @@ from ..errors import ToolError
 from ..messages import Media, Native, Text, ToolCall, ToolResult
 from .schema import to_builtins
 
-__all__ = ["NOTHING", "answer", "denied", "failure", "unknown_tool"]
+__all__ = ["NOTHING", "answer", "denied", "failure", "unknown_tool", "unsayable"]
 
 NOTHING = "The tool has run, and has nothing to say."
 """The result of a tool that returns None. An empty result is left out by some providers."""
+
+_NOT_PASSED_ON = "The tool has run, but what it returned cannot be passed on"
 
 _WORDS_MAX = 2_000
 _NAME_MAX = 64
@@ -39,8 +41,7 @@ def answer(call: ToolCall, value: object) -> ToolResult:
             )
         return call.answer(_parts(value))
     except Exception as error:  # noqa: BLE001 - a value may raise anything when it is looked at
-        why = _words(error)
-        return _error(call, f"The tool has run, but what it returned cannot be passed on: {why}")
+        return _error(call, f"{_NOT_PASSED_ON}: {_words(error)}")
 
 
 def failure(call: ToolCall, error: BaseException) -> ToolResult:
@@ -55,6 +56,13 @@ def failure(call: ToolCall, error: BaseException) -> ToolResult:
     said = msgspec.structs.replace(answer(call, error.content), is_error=True)
     before = (Text(f"{words}\n"),) if words else ()
     return msgspec.structs.replace(said, content=(*before, *said.content))
+
+
+def unsayable(call: ToolCall, result: ToolResult) -> ToolResult:
+    """Tell the model that a call has a result which its provider has no words for."""
+    kinds = {part.kind for part in result.content if isinstance(part, Media | Native)}
+    listed = ", ".join([_cut(kind, _NAME_MAX) for kind in sorted(kinds)])
+    return _error(call, f"{_NOT_PASSED_ON}: there is no way to show {listed or 'it'} here.")
 
 
 def unknown_tool(call: ToolCall, known: Iterable[str] = ()) -> ToolResult:
@@ -79,7 +87,7 @@ def _parts(value: object) -> tuple[Text | Media | Native, ...]:
     if value is None:
         return (Text(NOTHING),)
     items = value if isinstance(value, list | tuple) else (value,)
-    if any(isinstance(item, Text | Media | Native) for item in items):
+    if any([isinstance(item, Text | Media | Native) for item in items]):
         return tuple([_part(item) for item in items])
     return (_part(value),)
 
@@ -94,7 +102,7 @@ def _part(item: object) -> Text | Media | Native:
     if inspect.isawaitable(item):
         _close(item)
         raise TypeError("it has to be awaited; write the tool with async def")
-    return Text(rawjson.dump(to_builtins(item)).decode())
+    return Text(rawjson.dump_finite(to_builtins(item)).decode())
 
 
 def _close(awaitable: object) -> None:

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from ..messages import ToolCall
     from ..record.entries import Entry
     from ..record.record import Record, Round
-    from ..tools.tool import Tool
     from .effects import WaitingFor
     from .rules import Rules
     from .standing import Doing
@@ -201,14 +200,14 @@ class _Places:
         if len(self._taken) >= self._rules.concurrent_max:
             return False
         tool = self._rules.tools.get(call.name)
-        if tool is None:
-            return True
-        if tool.max_concurrent is not None and self._taken.count(call.name) >= tool.max_concurrent:
+        most = None if tool is None else tool.max_concurrent
+        if most is not None and self._taken.count(call.name) >= most:
             return False
-        return not self._transactional(tool) or not any(
-            [self._transactional(self._rules.tools.get(name)) for name in self._taken]
-        )
+        if not self._taken:
+            return True
+        return not any([self._transactional(name) for name in (call.name, *self._taken)])
 
-    def _transactional(self, tool: Tool | None) -> bool:
-        """Whether a tool writes in the record's own transaction, of which there is one."""
+    def _transactional(self, name: str) -> bool:
+        """Whether a tool writes in a transaction of the record's store: then it runs alone."""
+        tool = self._rules.tools.get(name)
         return tool is not None and self._rules.policy(tool) == "transactional"

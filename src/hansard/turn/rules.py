@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,6 +11,8 @@ from ..tools.tool import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from ..messages import ToolCall
 
 __all__ = ["Rules"]
 
@@ -23,7 +24,8 @@ class Rules(msgspec.Struct, frozen=True):
     invalid answer is asked for again, ``concurrent_max`` how many tools run at once. Without
     ``run_tools`` all calls are the caller's to answer. ``transactions`` says that the writes of a
     tool and its outcome can be committed together here; where they cannot, a ``transactional``
-    tool is one that runs ``once``.
+    tool is one that runs ``once``. ``to_settle`` are calls that may have run, by answer and
+    position, of which nobody but a person can say more while these rules hold.
     """
 
     tools: Mapping[str, Tool] = msgspec.field(default_factory=dict)
@@ -33,13 +35,14 @@ class Rules(msgspec.Struct, frozen=True):
     concurrent_max: int = 8
     run_tools: bool = True
     transactions: bool = False
+    to_settle: frozenset[tuple[int, int]] = frozenset()
 
     def policy(self, tool: Tool) -> Policy:
         """What happens to a tool's calls after a crash."""
         policy = tool.policy or self.default_policy
         return "once" if policy == "transactional" and not self.transactions else policy
 
-    def left_to_people(self, tool: Tool) -> Rules:
+    def left_to_people(self, answer: int, call: ToolCall) -> Rules:
         """These rules, where a tool could not say what became of a call: then a person has to."""
-        tools = {**self.tools, tool.name: dataclasses.replace(tool, on_unknown=None)}
-        return msgspec.structs.replace(self, tools=tools)
+        to_settle = self.to_settle | {(answer, call.position)}
+        return msgspec.structs.replace(self, to_settle=to_settle)

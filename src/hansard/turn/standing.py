@@ -76,8 +76,9 @@ def look(call: ToolCall, round_: Round, rules: Rules) -> Look:
     tool = rules.tools.get(call.name)
     policy = rules.policy(tool) if tool else rules.default_policy
     started = call.position in round_.intents or round_.outcome(call) is not None
-    if started and not runs_again(policy):
-        decides = tool is not None and tool.on_unknown is not None
+    given_up = (round_.answer.seq, call.position) in rules.to_settle
+    if started and (given_up or not runs_again(policy)):
+        decides = tool is not None and tool.on_unknown is not None and not given_up
         return Look("in doubt, its tool decides" if decides else "in doubt")
     if not rules.run_tools:
         return Look("the caller's")

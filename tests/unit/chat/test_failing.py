@@ -20,6 +20,7 @@ from hansard import (
     ProviderError,
     RateLimited,
     TimedOut,
+    ToolContext,
     Unreachable,
     tool,
 )
@@ -256,6 +257,58 @@ def test_an_answer_for_which_no_type_was_asked_has_no_output(talker: Talkers) ->
     assert talker(ScriptedModel("Hi.")).send(None, "Hi").output is None
 
 
+# -- a turn that is finished first ----------------------------------------------------------------
+
+
+def test_what_a_call_asks_for_is_not_asked_of_the_turn_before(talker: Talkers) -> None:
+    @tool
+    def look() -> str:
+        """Look."""
+        return "a tree"
+
+    model = ScriptedModel(
+        unreachable(), "Earlier.", say(calls=[call("look")]), '{"name":"X","stars":1}'
+    )
+    chat = talker(model, tools=[look])
+    with pytest.raises(Unreachable) as error:
+        chat.send(None, "One")
+    reply = chat.send(error.value.state, "Two", output=Place, tool_choice="required")
+    _, finishing, asking, _ = [request.json for request in model.requests]
+    assert "response_format" not in finishing
+    assert "tool_choice" not in finishing
+    assert asking["tool_choice"] == "required"
+    assert "response_format" in asking
+    assert reply.output == Place("X", 1)
+    assert reply.earlier is not None
+    assert (reply.earlier.text, reply.earlier.output) == ("Earlier.", None)
+
+
+def test_what_tools_reported_is_told_with_the_turn_that_they_ran_for(talker: Talkers) -> None:
+    @tool(policy="reads")
+    def look(at: str, context: ToolContext) -> str:
+        """Look."""
+        context.log(f"looked at {at}")
+        return "a tree"
+
+    kept: list[State] = []
+
+    def save(state: State) -> None:
+        kept.append(state)
+        if len(kept) == 2:
+            raise OSError("disk full")
+
+    model = ScriptedModel(
+        say(calls=[call("look", at="one")]), "One.", say(calls=[call("look", at="two")]), "Two."
+    )
+    chat = talker(model, tools=[look])
+    with pytest.raises(OSError, match="disk full"):
+        chat.send(None, "One", checkpoint=save)
+    reply = chat.send(kept[1], "Two")
+    assert reply.earlier is not None
+    assert reply.earlier.actions == ("looked at one",)
+    assert reply.actions == ("looked at two",)
+
+
 # -- who listens ----------------------------------------------------------------------------------
 
 
@@ -294,6 +347,47 @@ def test_a_checkpoint_that_fails_stops_the_turn_before_anything_is_done(
     with pytest.raises(OSError, match="disk full"):
         talker(model).send(None, "Hello", checkpoint=full)
     assert not model.requests
+
+
+@dataclass(frozen=True)
+class Frozen(Exception):
+    """An error that takes nothing more."""
+
+    code: int
+
+
+class Located(Exception):
+    """An error with a state of its own."""
+
+    state = "Bavaria"
+
+
+@pytest.mark.parametrize("raised", [Frozen(7), Located("there")])
+def test_an_error_that_takes_no_state_is_raised_as_it_is(
+    talker: Talkers, raised: Exception
+) -> None:
+    def failing(_: State) -> None:
+        raise raised
+
+    with pytest.raises(type(raised)) as error:
+        talker(ScriptedModel("Hi.")).send(None, "Hello", checkpoint=failing)
+    assert error.value is raised
+    assert getattr(error.value, "state", "Bavaria") == "Bavaria"
+
+
+def test_an_error_that_is_raised_again_has_the_state_of_the_last_turn_that_it_ended(
+    talker: Talkers,
+) -> None:
+    full = OSError("disk full")
+
+    def failing(_: State) -> None:
+        raise full
+
+    chat = talker(ScriptedModel(forever("Hi.")), checkpoint=failing)
+    for prompt in ("One", "Two"):
+        with pytest.raises(OSError, match="disk full"):
+            chat.send(None, prompt)
+        assert prompt.encode() in bytes(full.state)  # type: ignore[attr-defined]
 
 
 def test_from_any_checkpoint_the_turn_comes_to_the_same_end(talker: Talkers) -> None:

@@ -107,7 +107,29 @@ class Exit(BaseException):
     """What no tool should raise."""
 
 
-@pytest.mark.parametrize("raised", [Exit("out"), SystemExit(3), asyncio.CancelledError("no")])
+RAISED = [Exit("out"), SystemExit(3), asyncio.CancelledError("no"), GeneratorExit("end")]
+
+
+@pytest.mark.parametrize("raised", RAISED)
+@pytest.mark.parametrize("is_async", [False, True], ids=["plain", "async"])
+@pytest.mark.parametrize("is_streamed", [False, True], ids=["sent", "streamed"])
+def test_whatever_a_tool_raises_that_runs_alone_is_an_error_result(
+    talker: Talkers, raised: BaseException, is_async: bool, is_streamed: bool
+) -> None:
+    def fall() -> object:
+        raise raised
+
+    async def fall_later() -> object:
+        raise raised
+
+    model = ScriptedModel(say(calls=[call("a")]), "Well.")
+    chat = talker(model, tools=[named("a", fall_later if is_async else fall)])
+    reply = chat.stream(None, "Go").finish() if is_streamed else chat.send(None, "Go")
+    assert reply.text == "Well."
+    assert told(model) == [f"{type(raised).__name__}: {raised}"]
+
+
+@pytest.mark.parametrize("raised", RAISED)
 @pytest.mark.parametrize("is_async", [False, True], ids=["plain", "async"])
 def test_whatever_a_tool_raises_among_others_is_an_error_result(
     talker: Talkers, raised: BaseException, is_async: bool

@@ -373,7 +373,32 @@ def test_a_tool_that_only_reads_and_times_out_is_an_error_result(talker: Talkers
     model = ScriptedModel(say(calls=[call("slow")]), "Too slow.")
     assert talker(model, tools=[slow]).send(None, "Go!").text == "Too slow."
     never.set()
-    assert "did not end within" in told(model)[0]
+    assert told(model) == ["It did not end within 0.05 seconds."]
+
+
+def test_a_keyed_tool_that_times_out_is_not_told_to_the_model_as_failed(talker: Talkers) -> None:
+    never = threading.Event()
+    booked: dict[str, str] = {}
+    runs: list[str] = []
+
+    @tool(policy="keyed", timeout_s=0.05)
+    def book(seat: str, context: ToolContext) -> str:
+        """Book a seat, late the first time."""
+        runs.append(context.idempotency_key)
+        if len(runs) == 1:
+            never.wait(60)
+        booked.setdefault(context.idempotency_key, seat)
+        return "booked"
+
+    model = ScriptedModel(say(calls=[call("book", seat="1A", id="a")]), "It is yours.")
+    chat = talker(model, tools=[book])
+    with pytest.raises(ToolIdempotencyError, match="book") as error:
+        chat.send(None, "Book 1A")
+    assert len(model.requests) == 1
+    assert chat.resume(error.value.state).text == "It is yours."
+    never.set()
+    assert told(model) == ["booked"]
+    assert list(booked) == [runs[0]] == [runs[1]]
 
 
 def test_a_tool_can_say_itself_what_became_of_an_unknown_call(talker: Talkers) -> None:

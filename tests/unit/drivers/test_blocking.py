@@ -143,21 +143,30 @@ def test_the_first_that_ends_is_told_while_others_run(drivers: Drivers) -> None:
     assert drivers.run(acts()) == ({2: "returned"}, {1: "returned"})
 
 
-@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
-def test_what_stops_the_caller_in_a_job_is_thrown_into_the_drive(
-    drivers: Drivers, stop: type[BaseException]
-) -> None:
-    def stopping() -> None:
-        raise stop
+def test_what_interrupts_the_caller_in_a_job_is_thrown_into_the_drive(drivers: Drivers) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
 
     def acts() -> Acts:
-        yield starting(stopping)
+        yield starting(interrupted)
         try:
             yield AWAIT_JOBS
-        except stop:
+        except KeyboardInterrupt:
             return (yield STOP_JOBS)
 
     assert drivers.run(acts()) == [Ended(1, "stopped")]
+
+
+@pytest.mark.parametrize("error", [SystemExit(1), GeneratorExit(), asyncio.CancelledError()])
+def test_whatever_else_a_job_raises_is_how_it_ended(drivers: Drivers, error: BaseException) -> None:
+    def falling() -> None:
+        raise error
+
+    def acts() -> Acts:
+        yield starting(falling)
+        return (yield AWAIT_JOBS)
+
+    assert drivers.run(acts()) == [Ended(1, "raised", error=error)]
 
 
 def test_a_tool_that_stops_its_caller_is_unknown_and_that_is_committed(drivers: Drivers) -> None:

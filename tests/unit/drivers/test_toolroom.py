@@ -10,6 +10,7 @@ import pytest
 
 from hansard import Media, ToolContext, ToolError, tool
 from hansard.drivers.acts import Ended
+from hansard.record.entries import Outcome
 from hansard.testing import ScriptedModel, call, say
 from hansard.tools.tool import Tool
 from hansard.turn.effects import Finish, Wait, call_key
@@ -182,7 +183,8 @@ def test_a_result_that_the_dialect_has_no_words_for_is_an_error_result() -> None
     drive = stage.drive()
     stage.play(drive)
     assert outcomes(drive.record) == [("film_0", "error")]
-    assert "cannot be passed on" in told(stage)[0]
+    assert "has run, but" in told(stage)[0]
+    assert "no way to show video here" in told(stage)[0]
 
 
 def test_how_each_tool_ended_is_told() -> None:
@@ -219,17 +221,106 @@ def test_a_tool_that_takes_too_long_is_unknown_and_waits_to_be_settled(drivers: 
     assert outcomes(record) == [("slow_0", "unknown")]
 
 
-@pytest.mark.parametrize("policy", ["reads", "keyed"])
-def test_a_tool_that_may_run_again_and_takes_too_long_has_failed(
-    drivers: Drivers, policy: Any
-) -> None:
+def test_a_tool_that_only_reads_and_takes_too_long_has_failed(drivers: Drivers) -> None:
     gate = Gate("late")
-    stage = staged(made("slow", gate.__call__, timeout_s=0.01, policy=policy))
+    stage = staged(made("slow", gate.__call__, timeout_s=0.01, policy="reads", retries=2))
     ended, record = driven(drivers, stage)
     gate.open.set()
     assert isinstance(ended, Finish)
     assert outcomes(record) == [("slow_0", "error")]
-    assert "did not end" in told(stage)[0]
+    assert told(stage) == ["It did not end within 0.01 seconds."]
+
+
+class Slow:
+    """A tool that takes too long so many times."""
+
+    def __init__(self, times: int) -> None:
+        self.keys: list[str] = []
+        self.left: list[float | None] = []
+        self.go = threading.Event()
+        self._times = times
+
+    def __call__(self, context: ToolContext) -> str:
+        self.keys.append(context.idempotency_key)
+        self.left.append(context.time_left_s())
+        if len(self.keys) <= self._times:
+            assert self.go.wait(PATIENCE_S)
+        return "done"
+
+
+def test_a_keyed_tool_that_takes_too_long_is_run_again_with_its_key(drivers: Drivers) -> None:
+    slow = Slow(2)
+    stage = staged(made("slow", slow.__call__, timeout_s=0.05, policy="keyed", retries=2))
+    ended, record = driven(drivers, stage)
+    slow.go.set()
+    assert isinstance(ended, Finish)
+    assert len(slow.keys) == 3
+    assert len(set(slow.keys)) == 1
+    assert outcomes(record) == [("slow_0", "ok")]
+    assert told(stage) == ["done"]
+
+
+def test_a_keyed_tool_that_never_ends_is_unknown_and_runs_when_the_turn_is_resumed(
+    drivers: Drivers,
+) -> None:
+    slow = Slow(2)
+    stage = staged(made("slow", slow.__call__, timeout_s=0.01, policy="keyed", retries=1))
+    waits, record = driven(drivers, stage)
+    assert isinstance(waits, Wait)
+    assert [one.id for one in waits.waiting_for("settlement")] == ["slow_0"]
+    assert outcomes(record) == [("slow_0", "unknown")]
+    resumed = stage.drive(record)
+    ended = drivers.run(
+        resumed.run(),
+        stage.model.blocking() if drivers.kind == "blocking" else stage.model.asyncio(),
+    )
+    slow.go.set()
+    assert isinstance(ended, Finish)
+    assert (len(slow.keys), len(set(slow.keys))) == (3, 1)
+    assert told(stage) == ["done"]
+
+
+def test_each_run_after_one_that_took_too_long_has_the_whole_time() -> None:
+    def ends() -> Iterator[Ended]:
+        for number in (1, 2):
+            stage.now_s += 5.0
+            yield Ended(number, "timed_out")
+        yield Ended(3, "returned", "done")
+
+    tool = made("slow", lambda: None, timeout_s=5.0, policy="keyed", retries=2)
+    stage = staged(tool, awaits=ends())
+    stage.play(stage.drive())
+    assert stage.job_limits == [5.0, 5.0, 5.0]
+    assert told(stage) == ["done"]
+
+
+@pytest.mark.parametrize(
+    ("late", "result"),
+    [
+        (Ended(1, "raised", error=OSError("late")), "second"),
+        (Ended(1, "returned", "first"), "first"),
+    ],
+)
+def test_what_comes_late_from_one_run_counts_before_another_ends_unless_it_failed(
+    late: Ended, result: str
+) -> None:
+    ends = [Ended(1, "timed_out"), late, Ended(2, "returned", "second")]
+    stage = staged(made("slow", lambda: None, policy="keyed", retries=1), awaits=ends)
+    stage.play(stage.drive())
+    assert told(stage) == [result]
+
+
+def test_a_call_that_a_drive_gives_up_leaves_others_of_the_same_tool_to_run() -> None:
+    tool = made("slow", lambda: None, policy="keyed")
+    stage = staged(tool, calls=2, options={"concurrent_max": 1})
+    stage.awaits = [Ended(1, "timed_out"), Ended(2, "timed_out")]
+    first = stage.drive()
+    assert len(stage.play(first).waiting_for("settlement")) == 2
+    stage.awaits = [Ended(1, "timed_out"), Ended(2, "returned", "done")]
+    second = stage.drive(first.record)
+    waits = stage.play(second)
+    assert [one.id for one in waits.waiting_for("settlement")] == ["slow_0"]
+    assert outcomes(second.record)[2:] == [("slow_0", "unknown"), ("slow_1", "ok")]
 
 
 @pytest.mark.parametrize("raises", [False, True])
@@ -268,12 +359,28 @@ def test_what_comes_late_for_a_call_that_has_a_result_changes_nothing_for_the_mo
         Ended(1, "returned", "late"),
         Ended(2, "returned", "in time"),
     ]
-    tools = [made(name, lambda: None, policy="keyed") for name in ("slow", "quick")]
+    tools = [made(name, lambda: None, policy="reads") for name in ("slow", "quick")]
     stage = staged(*tools, awaits=ends)
     drive = stage.drive()
     stage.play(drive)
     assert "did not end" in told(stage)[0]
     assert outcomes(drive.record) == [("slow_0", "error"), ("slow_0", "ok"), ("quick_0", "ok")]
+
+
+def test_what_comes_late_in_another_round_is_of_the_call_that_was_made_before() -> None:
+    ends: list[Any] = [
+        Ended(1, "timed_out"),
+        [Ended(1, "returned", "late"), Ended(2, "returned", "quick")],
+    ]
+    tools = [made(name, lambda: None, policy="reads") for name in ("slow", "quick")]
+    rounds = [say(calls=[call(name, id="same")]) for name in ("slow", "quick")]
+    stage = Stage(ScriptedModel(*rounds, "Done."), tools, awaits=ends)
+    drive = stage.drive()
+    stage.play(drive)
+    found = [entry for entry in drive.record.entries() if isinstance(entry, Outcome)]
+    first, late, second = [entry.call.answer for entry in found]
+    assert first == late < second
+    assert told(stage)[-1] == "quick"
 
 
 def test_what_comes_late_comes_once() -> None:

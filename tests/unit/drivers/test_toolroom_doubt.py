@@ -48,6 +48,15 @@ def test_what_a_tool_finds_out_is_the_result_of_the_call() -> None:
     assert told(stage) == ["it was booked"]
 
 
+def test_a_tool_may_take_its_time_to_find_out() -> None:
+    async def decide(one: Any) -> str:
+        return f"{one.id} was booked"
+
+    stage, record = in_doubt(decide)
+    stage.play(stage.drive(record))
+    assert told(stage) == ["book_0 was booked"]
+
+
 def test_a_tool_can_find_out_that_the_call_failed() -> None:
     def decide(_: Any) -> None:
         raise ToolError("It was not booked.")
@@ -72,12 +81,13 @@ def test_a_tool_that_cannot_find_out_leaves_the_call_to_be_settled(how: Any) -> 
     assert [one.id for one in waits.waiting_for("settlement")] == ["book_0"]
 
 
-def test_a_transaction_that_takes_too_long_is_not_run_for_ever() -> None:
+def test_a_transaction_that_takes_too_long_is_over_for_the_model() -> None:
     move = made("move", lambda: None, policy="transactional", timeout_s=1.0)
     stage = staged(move, options={"transactions": True})
     stage.awaits = (Ended(number, "timed_out") for number in count(1))
     stage.interrupt = enough(stage)
     stage.play(stage.drive())
+    assert told(stage) == ["It did not end within 1.0 seconds."]
 
 
 def test_one_who_decides_is_not_asked_again_while_it_decides() -> None:

@@ -1,346 +1,114 @@
-"""Version 1 blobs are read and written as Go does; the data comes from Go itself.
-
-`reading.json` and `spelling.json` were answered by `reference.go`, with Go 1.25.0 and 1.27.3,
-which agree on all of it.
-"""
+"""Version 1 as a record: what Go stored reads as it reads in Go, and is written as it was."""
 
 from __future__ import annotations
 
-import base64
 import json
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import msgspec
 import pytest
 
-from hansard.errors import DecodeError
-from hansard.record import goblob, gojson
+import hansard
+from hansard.errors import DecodeError, Unsayable
+from hansard.record import goblob, versions, views
+from hansard.record.entries import Said
+from tests.support.conversations import Writer, context_bytes
+from tests.support.goblobs import DATA, cases, is_utf8, text_of
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-DATA = Path(__file__).parents[2] / "data" / "goblobs"
-PLAIN = (DATA / "01_openai_plain.json").read_bytes()
-APPENDED = (DATA / "03_openai_appended.json").read_bytes()
-
-HEAD = b'{"version":1,"provider":"openai","processed_length":2,"messages":['
-
-
-def cases(name: str) -> list[Any]:
-    found = json.loads((DATA / name).read_text(encoding="utf-8"))["cases"]
-    return [pytest.param(case, id=case["name"].encode("unicode_escape").decode()) for case in found]
+V1 = b'{"version":1,"provider":"%b","processed_length":1,"messages":[%b]}'
+CALLED = (
+    b'{"Role":"assistant","Tool_Calls":[{"ID":"c","Type":"function",'
+    b'"Function":{"Name":"pay","Arguments":"{}"}}]}'
+)
+PAID = b'{"role":"tool","Content":"paid","tool_call_id":"c"}'
 
 
-def text_of(case: dict[str, Any], key: str) -> bytes:
-    if key in case:
-        return str(case[key]).encode()
-    return base64.b64decode(case[f"{key}_base64"])
+def read(data: bytes) -> hansard.Record:
+    return versions.read(data, hansard.dialect, conversation="c1")
 
 
-def rewrite(blob: goblob.GoBlob) -> bytes:
-    return goblob.write(
-        provider=blob.provider, processed_length=blob.processed_length, messages=[blob.view]
-    )
+def of_openai(*messages: bytes) -> bytes:
+    return V1 % (b"openai", b",".join(messages))
 
 
-def refusal(data: bytes) -> DecodeError:
-    with pytest.raises(DecodeError) as caught:
-        goblob.read(data)
-    return caught.value
+def test_messages_whose_keys_are_in_another_case_read_as_in_go() -> None:
+    asked = b'{"ROLE":"user","content":"a","Content":"Pay!"}'
+    data = of_openai(asked, CALLED, PAID)
+    loaded = read(data)
+    said, called, paid = views.context(loaded)
+    assert (said.role, said.text) == ("user", "Pay!")
+    assert [(call.id, call.name) for call in called.tool_calls] == [("c", "pay")]
+    assert (paid.tool_call_id, paid.tool_results[0].text) == ("c", "paid")
+    assert views.repairs(loaded) == ()
+    assert b"Role" not in context_bytes(loaded)
+    assert versions.write(loaded, 1) == data
+    again = read(versions.write(loaded))
+    assert context_bytes(again) == context_bytes(loaded)
 
 
-def is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+def test_new_messages_are_added_behind_those_in_another_case() -> None:
+    data = of_openai(CALLED, PAID)
+    writer = Writer(hansard.dialect("openai"), read(data))
+    writer.exchange()
+    assert versions.write(writer.record, 1).count(CALLED + b"," + PAID + b",{") == 1
 
 
-REASONS = {
-    "syntax": {"not_json", "too_deep"},
-    "type": {"unexpected_type", "version"},
-    "version": {"version"},
-}
+TAKEN = {"m content arr", "m tc args obj"}
+"""What Go refuses and we take: servers give such content, and such arguments."""
 
 
 @pytest.mark.parametrize("case", cases("reading.json"))
-def test_blobs_are_taken_refused_and_rewritten_as_go_does(case: dict[str, Any]) -> None:
+def test_messages_are_taken_and_refused_as_go_does(case: dict[str, Any]) -> None:
     data = text_of(case, "blob")
     if not is_utf8(data):
-        assert refusal(data).reason == "not_utf8"
-    elif case.get("refused") in REASONS:
-        assert refusal(data).reason in REASONS[case["refused"]]
-    elif any(not isinstance(each, dict | None) for each in messages_of(case)):
-        assert refusal(data).reason == "corrupt_message"
-    else:
-        # Where Go refuses a message for the type of a field, we take it as it stands.
-        blob = goblob.read(data)
-        assert rewrite(blob) == text_of(case, "rewritten")
-        assert blob.provider == case["provider"]
-        assert blob.processed_length == case["processed_length"]
-        assert blob.count == case["count"]
+        return
+    if case.get("refused") == "message" and case["name"] not in TAKEN:
+        assert refusal(data) == "corrupt_message"
+    elif case.get("refused") in ("message", None):
+        record = versions.read(data, openai, conversation="c1")
+        assert len(views.curated(record)) == record.context.count
+        views.context(record)
+        rewritten = json.loads(versions.write(record, 1))["messages"]
+        assert rewritten == json.loads(text_of(case, "rewritten"))["messages"]
 
 
-def messages_of(case: dict[str, Any]) -> list[Any]:
-    found = json.loads(text_of(case, "rewritten"))["messages"]
-    assert isinstance(found, list)
-    return found
+def openai(_name: str) -> hansard.Dialect:
+    return hansard.dialect("openai")
 
 
-def test_the_data_has_many_blobs_of_every_outcome() -> None:
-    found = [case.values[0].get("refused") for case in cases("reading.json")]
-    for outcome in (None, "syntax", "type", "version", "message"):
-        assert found.count(outcome) > 10, outcome
+def refusal(data: bytes) -> str:
+    with pytest.raises(DecodeError) as caught:
+        versions.read(data, openai, conversation="c1")
+    return caught.value.reason
 
 
-@pytest.mark.parametrize(("data", "seen", "count"), [(PLAIN, 2, 2), (APPENDED, 11, 13)])
-def test_real_blobs_come_back_byte_for_byte(data: bytes, seen: int, count: int) -> None:
-    blob = goblob.read(data)
-    assert (blob.provider, blob.processed_length, blob.count) == ("openai", seen, count)
-    assert rewrite(blob) == data
+def test_a_message_of_no_dialect_is_found_when_it_is_loaded_and_not_later() -> None:
+    content = b'{"role":"user","parts":[{"text":"Hi"}]}'
+    data = V1 % (b"gemini", content + b"," + content.replace(b'[{"text":"Hi"}]', b"5"))
+    with pytest.raises(DecodeError, match="to be a message of gemini") as caught:
+        read(data)
+    assert (caught.value.reason, caught.value.path) == ("corrupt_message", "messages[1]")
+    assert read(V1 % (b"gemini", content)).context.count == 1
 
 
-def test_messages_are_the_slice_between_the_brackets() -> None:
-    assert goblob.read(PLAIN).messages == PLAIN.split(b'"messages":[')[1].removesuffix(b"]}")
+def test_what_could_not_be_loaded_again_is_not_written() -> None:
+    raw = b'{"role":"assistant","content":"x","tool_calls":{}}'
+    record = Writer().exchange()
+    entry = Said(
+        seq=record.length,
+        turn=record.turn_number,
+        role="assistant",
+        author="append",
+        raw=msgspec.Raw(raw),
+    )
+    with pytest.raises(Unsayable, match="whose tool_calls is of another type"):
+        versions.write(record.apply(entry), 1)
 
 
-def test_messages_are_shown_without_a_copy() -> None:
-    blob = goblob.read(PLAIN)
-    assert blob.view.obj is PLAIN
-    assert blob.view == blob.messages
-
-
-def test_what_go_wrote_is_not_walked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The slow walk is for foreign spellings only."""
-    monkeypatch.setattr(gojson, "Scanner", None)
-    assert goblob.read(PLAIN).count == 2
-    assert goblob.read(APPENDED).count == 13
+@pytest.mark.parametrize("name", ["01_openai_plain.json", "03_openai_appended.json"])
+def test_what_go_wrote_is_not_taken_apart(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(goblob, "_understood", None)
+    data = (DATA / name).read_bytes()
+    assert versions.write(read(data), 1) == data
     with pytest.raises(TypeError):
-        goblob.read(b" " + PLAIN)
-
-
-def test_blobs_of_releases_that_did_not_count_yet_have_no_processed_length() -> None:
-    blob = goblob.read(PLAIN.replace(b'"processed_length":2,', b""))
-    assert blob.processed_length == 0
-    assert rewrite(blob) == PLAIN.replace(b'"processed_length":2,', b'"processed_length":0,')
-
-
-@pytest.mark.parametrize(
-    "byte", [b" ", b"\n", b"<", b"_", b"\0", b"\\", b'"', b"{", b"]", b",", b"1"]
-)
-def test_a_byte_more_anywhere_is_judged_by_what_it_does(byte: bytes) -> None:
-    """White space between tokens goes, in strings it stays, and nothing broken gets through."""
-    for at in range(len(PLAIN) + 1):
-        data = PLAIN[:at] + byte + PLAIN[at:]
-        value = parsed(data)
-        if value is None or value.get("version") != 1:
-            assert refusal(data).reason in ("not_utf8", "not_json", "version")
-        else:
-            written = rewrite(goblob.read(data))
-            assert json.loads(written)["messages"] == value.get("messages", [])
-            assert b"<" not in written
-            if byte.isspace() and value == json.loads(PLAIN):
-                assert written == PLAIN
-
-
-def parsed(data: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(data)
-    except ValueError:
-        return None
-    assert isinstance(value, dict)
-    return value
-
-
-@pytest.mark.parametrize("beyond", [0, 1])
-@pytest.mark.parametrize("lead", [b"", b" "])
-def test_nesting_is_taken_as_deep_as_go_takes_it(beyond: int, lead: bytes) -> None:
-    levels = gojson.DEPTH_MAX - 3 + beyond
-    data = lead + HEAD + b'{"x":' + b"[" * levels + b"]" * levels + b"}]}"
-    if beyond:
-        assert refusal(data).reason == "too_deep"
-    else:
-        assert rewrite(goblob.read(data)) == data.strip()
-
-
-@pytest.fixture
-def deep_stack() -> Iterator[None]:
-    """Let the interpreter recurse further than Go lets JSON nest."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(3 * gojson.DEPTH_MAX)
-    yield
-    sys.setrecursionlimit(limit)
-
-
-@pytest.mark.usefixtures("deep_stack")
-def test_the_limit_of_nesting_is_not_the_interpreters() -> None:
-    test_nesting_is_taken_as_deep_as_go_takes_it(0, b"")
-    test_nesting_is_taken_as_deep_as_go_takes_it(1, b"")
-
-
-@pytest.mark.usefixtures("deep_stack")
-def test_many_shallow_messages_are_not_deep() -> None:
-    run = b",".join([b'{"x":[{},{},[]]}'] * gojson.DEPTH_MAX)
-    assert goblob.read(HEAD + run + b"]}").count == gojson.DEPTH_MAX
-
-
-def test_a_caller_can_allow_less_nesting() -> None:
-    data = HEAD + b'{"x":[[]]}]}'
-    assert goblob.read(data, depth_max=5).count == 1
-    with pytest.raises(DecodeError) as caught:
-        goblob.read(data, depth_max=4)
-    assert caught.value.reason == "too_deep"
-
-
-@pytest.mark.parametrize("lead", [b"", b" "])
-def test_a_caller_can_allow_fewer_messages(lead: bytes) -> None:
-    data = lead + HEAD + b"null,{},{}]}"
-    assert goblob.read(data, messages_max=3).count == 3
-    with pytest.raises(DecodeError) as caught:
-        goblob.read(data, messages_max=2)
-    assert (caught.value.reason, caught.value.path) == ("too_large", "messages")
-
-
-def test_messages_that_are_said_twice_count_twice() -> None:
-    data = HEAD + b'{},{}],"messages":[{}]}'
-    assert goblob.read(data, messages_max=3).count == 1
-    with pytest.raises(DecodeError, match="more than the limit"):
-        goblob.read(data, messages_max=2)
-
-
-@pytest.mark.parametrize(
-    ("data", "reason", "path"),
-    [
-        (b'{"version":2,"provider":"openai","messages":"elsewhere"}', "version", "version"),
-        (b'{"provider":"openai"}', "version", "version"),
-        (b"null", "version", "version"),
-        (b"[]", "unexpected_type", ""),
-        (b'{"version":1,"provider":5}', "unexpected_type", "provider"),
-        (b'{"version":1,"processed_length":1.0}', "unexpected_type", "processed_length"),
-        (b'{"version":1,"messages":{}}', "unexpected_type", "messages"),
-        (HEAD + b'{},"said"]}', "corrupt_message", "messages[1]"),
-        (HEAD + b'{"role":"user","content":"caf\xe9"}]}', "not_utf8", ""),
-        (HEAD, "not_json", ""),
-        (b"\xef\xbb\xbf" + PLAIN, "not_json", ""),
-        (PLAIN + b"x", "not_json", ""),
-        (b"", "not_json", ""),
-    ],
-)
-def test_a_refusal_says_why_and_where(data: bytes, reason: str, path: str) -> None:
-    error = refusal(data)
-    assert (error.reason, error.path) == (reason, path)
-
-
-def test_a_refusal_does_not_repeat_what_was_said() -> None:
-    for data in (HEAD + b'"secret"]}', b'{"version":"secret"}', HEAD + b'{"secret" "secret"}]}'):
-        assert "secret" not in str(refusal(data))
-
-
-def test_a_byte_that_is_not_utf8_is_found_where_it_stands() -> None:
-    data = HEAD + b'{"content":"' + "é".encode() * 100_000 + b'"},{"content":"\xff"}]}'
-    assert f"at byte {data.index(0xFF)};" in str(refusal(data))
-
-
-def test_messages_of_any_shape_are_kept_where_go_would_refuse_them() -> None:
-    message = b'{"role":"user","content":[{"type":"text","text":"x"}],"refusal":null}'
-    blob = goblob.read(HEAD + message + b"]}")
-    assert blob.messages == message
-
-
-def test_an_empty_conversation_has_an_empty_array() -> None:
-    empty = b'{"version":1,"provider":"openai","processed_length":0,"messages":[]}'
-    assert goblob.write(provider="openai", processed_length=0) == empty
-    assert goblob.write(provider="openai", processed_length=0, messages=[b"", b""]) == empty
-    assert goblob.read(empty) == goblob.GoBlob("openai", 0, 0, memoryview(b""))
-
-
-def test_runs_of_messages_are_joined() -> None:
-    runs = [b'{"role":"a"},null', b"", b'{"role":"b"}']
-    data = goblob.write(provider="p", processed_length=-3, messages=runs)
-    assert data == (
-        b'{"version":1,"provider":"p","processed_length":-3,'
-        b'"messages":[{"role":"a"},null,{"role":"b"}]}'
-    )
-    assert goblob.read(data).count == 3
-
-
-def test_a_turn_appended_here_reads_as_if_go_had_appended_it() -> None:
-    messages = json.loads(APPENDED)["messages"]
-    later = [goblob.spell(json.dumps(message).encode()) for message in messages[2:]]
-    data = goblob.write(
-        provider="openai", processed_length=11, messages=[goblob.read(PLAIN).messages, *later]
-    )
-    assert data == APPENDED
-
-
-@pytest.mark.parametrize("case", cases("spelling.json"))
-def test_messages_are_spelled_as_go_spells_its_struct(case: dict[str, Any]) -> None:
-    assert goblob.spell(text_of(case, "message")) == text_of(case, "spelled")
-
-
-@pytest.mark.parametrize(
-    ("given", "spelled"),
-    [
-        pytest.param(
-            b'{"reasoning_content":"","role":"assistant","refusal":null,"content":"x"}',
-            b'{"role":"assistant","content":"x","reasoning_content":"","refusal":null}',
-            id="fields that Go does not know follow, empty or not",
-        ),
-        pytest.param(
-            b'{"n": [1e5, 1.50, -0, 1E400], "role":"user"}',
-            b'{"role":"user","n":[1e5,1.50,-0,1E400]}',
-            id="numbers keep their text",
-        ),
-        pytest.param(
-            b'{"<k>":"<\xe2\x80\xa8>","role":"user"}',
-            rb'{"role":"user","\u003ck\u003e":"\u003c\u2028\u003e"}',
-            id="unknown fields are escaped too",
-        ),
-        pytest.param(
-            rb'{"role":"user","content":"\uD83D \uDE00\u0041","x":"\uD83D"}',
-            rb'{"role":"user","content":"\ud83d \ude00A","x":"\uD83D"}',
-            id="lone surrogates survive",
-        ),
-        pytest.param(
-            b'{"content":[ {"type":"text","text":"a"} ],"role":"user"}',
-            b'{"role":"user","content":[{"type":"text","text":"a"}]}',
-            id="content that is an array keeps its place",
-        ),
-        pytest.param(
-            b'{"role":"a","tool_calls":{"0":{}},"name":5}',
-            b'{"role":"a","name":5,"tool_calls":{"0":{}}}',
-            id="known fields of another type keep their value",
-        ),
-        pytest.param(
-            b'{"role":"a","tool_calls":[{"index":0,"id":"c","function":{"arguments":"{}",'
-            b'"name":"f","extra":1},"extra_content":{"google":{"thought_signature":"s="}}}]}',
-            b'{"role":"a","tool_calls":[{"id":"c","type":"","function":{"name":"f",'
-            b'"arguments":"{}","extra":1},"index":0,'
-            b'"extra_content":{"google":{"thought_signature":"s="}}}]}',
-            id="calls keep unknown fields on every level",
-        ),
-        pytest.param(
-            b'{"role":"a","tool_calls":[{"id":"c","type":"custom","custom":{"input":"x"}}]}',
-            b'{"role":"a","tool_calls":[{"id":"c","type":"custom","custom":{"input":"x"}}]}',
-            id="a call of another kind gets no function",
-        ),
-        pytest.param(
-            b'{"role":"a","tool_calls":[null,{"id":"c","type":"function",'
-            b'"function":{"name":"f","arguments":{"a":1}}},{"id":"d","type":"x","function":1}]}',
-            b'{"role":"a","tool_calls":[null,{"id":"c","type":"function",'
-            b'"function":{"name":"f","arguments":{"a":1}}},{"id":"d","type":"x","function":1}]}',
-            id="calls of odd shapes stay",
-        ),
-    ],
-)
-def test_what_go_would_have_lost_is_kept(given: bytes, spelled: bytes) -> None:
-    assert goblob.spell(given) == spelled
-    assert goblob.spell(spelled) == spelled
-
-
-@pytest.mark.parametrize("raw", [b"[]", b"null", b'"x"', b"5", b"{", b'{"a":"\xff"}'])
-def test_only_an_object_can_be_spelled_as_a_message(raw: bytes) -> None:
-    with pytest.raises(DecodeError):
-        goblob.spell(raw)
+        read(of_openai(CALLED))

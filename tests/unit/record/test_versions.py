@@ -31,6 +31,10 @@ def read(data: bytes) -> hansard.Record:
         (b' {"version":2,', 1),
         (b'{"dialect":"openai","version":2}', 1),
         (b'{"version":02,', 1),
+        (b'{"version":2,"version":1}', 1),
+        (b'{"version":2,"provider":"openai", "Version" : 1}', 1),
+        (b'{"version":2,"dialect":"openai","messages":[{"version":1}]}', 2),
+        (b'{"version":3,"messages":[{"content":"\\"version\\":"}]}', 3),
         (b"", 1),
     ],
 )

@@ -238,6 +238,19 @@ def test_a_doubled_result_is_named() -> None:
     assert "no result" not in words
 
 
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_second_result_of_one_call_is_not_given_to_another_with_the_same_id(at: int) -> None:
+    calls = calls_of("same", "same", name="f")
+    words = refusal(calls, [calls[at].answer("one"), calls[at].answer("another")])
+    assert "a second result: 'same'" in words
+    assert "no result for f (same)" in words
+
+
+def test_a_second_result_of_a_call_without_an_id_is_not_given_to_another() -> None:
+    calls = calls_of("", "", name="f")
+    assert "no result for f ()" in refusal(calls, [calls[1].answer("one"), calls[1].answer("two")])
+
+
 def test_a_result_given_twice_is_doubled() -> None:
     [call] = calls_of("a")
     given = call.answer("one")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import hansard
-from hansard.errors import Invalid, SealBroken
+from hansard.errors import Invalid, InvalidState, SealBroken
 from hansard.record import views
 from hansard.sealing import Keyring
 from hansard.state import Limits, Rejected, State
@@ -54,6 +54,13 @@ def test_a_state_is_compressed_where_that_is_asked_for() -> None:
     state = Keeping(compress="gzip").save(kept(), "")
     assert state.startswith(b"\x1f\x8b")
     assert words(Keeping().load(state, OPENAI, "").record) == ["Hello", "Hi"]
+
+
+def test_what_would_not_be_read_again_is_an_error_that_has_it() -> None:
+    keeping = Keeping(limits=Limits(messages_max=1))
+    with pytest.raises(InvalidState, match="would not be loaded again") as caught:
+        keeping.save(kept(), "")
+    assert caught.value.state == keeping.rescue(kept(), "") == Keeping().save(kept(), "")
 
 
 def test_a_version_that_has_no_words_for_a_record_is_an_error() -> None:
@@ -120,6 +127,30 @@ def test_a_state_that_cannot_be_used_is_set_aside_and_told(
     assert arrival.rejected.reason in logged.getMessage()
     assert "17 bytes" in logged.getMessage()
     assert "hush" not in caplog.text
+
+
+def test_a_listener_that_fails_is_logged_and_the_state_is_set_aside_all_the_same(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def broken(_rejected: Rejected) -> None:
+        raise ValueError("no database")
+
+    with caplog.at_level(logging.ERROR, "hansard"):
+        arrival = Keeping(on_rejected=broken).load(b"junk", OPENAI, "")
+    assert arrival.rejected is not None
+    assert "no database" in caplog.text
+
+
+async def later(_rejected: Rejected) -> None:
+    """Hear, later."""
+
+
+@pytest.mark.parametrize(("wrong", "words"), [(3, "found 3"), (later, "not to be async")])
+def test_what_could_not_be_told_of_a_state_is_refused_where_it_is_written(
+    wrong: Any, words: str
+) -> None:
+    with pytest.raises(Invalid, match=f"on_rejected= .*{words}"):
+        Keeping(on_rejected=wrong)
 
 
 def test_checking_a_state_tells_nobody(caplog: pytest.LogCaptureFixture) -> None:

@@ -59,7 +59,7 @@ def test_actions_reach_whoever_listens() -> None:
     assert heard == ["Created place X", {"created": ["X"], "at": {"city": "Tokyo"}}]
 
 
-@pytest.mark.parametrize("action", [5, ["a"], None, {"a": object()}, object()])
+@pytest.mark.parametrize("action", [5, ["a"], None, {"a": object()}, {"a": float("nan")}, object()])
 def test_an_action_that_is_neither_text_nor_an_object_is_refused(action: Any) -> None:
     with pytest.raises(Invalid, match="expected text or a JSON object to log"):
         context().log(action)

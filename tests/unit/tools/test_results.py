@@ -6,6 +6,7 @@ import asyncio
 import datetime as dt
 import enum
 import gc
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +136,10 @@ def _circle() -> list[Any]:
         lambda: 1,
         {(1, 2): 3},
         1 + 2j,
+        math.nan,
+        {"price": math.nan},
+        [1.5, {"most": (math.inf,)}],
+        [PNG, -math.inf],
     ],
 )
 def test_what_cannot_be_said_is_an_error_that_says_the_tool_has_run(value: object) -> None:
@@ -162,6 +167,20 @@ def test_a_future_is_an_error_too() -> None:
         return results.answer(CALL, asyncio.get_running_loop().create_future())
 
     assert asyncio.run(ask()).is_error
+
+
+def test_what_the_provider_has_no_words_for_is_named_to_the_model() -> None:
+    made = CALL.answer([Text("see"), PNG, Native("odd", b"{}")])
+    result = results.unsayable(CALL, made)
+    assert result == CALL.answer(
+        "The tool has run, but what it returned cannot be passed on: "
+        "there is no way to show image, odd here.",
+        is_error=True,
+    )
+
+
+def test_what_the_provider_has_no_words_for_need_be_of_no_kind() -> None:
+    assert "there is no way to show it here" in results.unsayable(CALL, CALL.answer("x")).text
 
 
 # -- what was raised ----------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from hansard.tools.context import ToolContext
 from hansard.tools.tool import FunctionTool, Tool, tool
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
     from hansard.rawjson import JSONObject
 
@@ -248,6 +248,11 @@ async def _agree(_: object) -> bool:
     return True
 
 
+def _ask_twice(_: object) -> Iterator[str]:
+    yield "once"
+    yield "and again"
+
+
 BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"policy": "twice"}, "policy= one of reads, keyed, transactional, once, found 'twice'"),
     ({"timeout_s": 0}, "timeout_s= of f to be seconds above 0, found 0"),
@@ -262,7 +267,7 @@ BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"needs_approval": "yes"}, "needs_approval= of f to be true, false or a function"),
     ({"needs_approval": _agree}, "needs_approval= of f not to be async"),
     ({"on_unknown": "tell"}, "on_unknown= of f to be a function of the call"),
-    ({"on_unknown": _agree}, "on_unknown= of f not to be async"),
+    ({"on_unknown": _ask_twice}, "it yields"),
     ({"policy": "once", "retries": 1}, "no retries= of f, which runs once"),
     ({"policy": "reads", "on_unknown": print}, "no on_unknown= of f"),
     ({"description": 5}, "a description of f in words, found 5"),

@@ -235,7 +235,7 @@ def test_what_is_running_is_left_alone_and_the_rest_is_seen_to() -> None:
 
 def test_after_a_crash_what_was_running_is_judged_by_its_policy() -> None:
     turn = rounds(0, "book", "read", "move", "book_known").intend(0).intend(2).intend(3)
-    assert shown(next_effects(turn.record, RULES)) == ["run b", "run c", "ask d"]
+    assert shown(next_effects(turn.record, RULES)) == ["run b", "ask d"]
 
 
 def test_the_model_is_not_called_twice_at_once() -> None:
@@ -335,14 +335,15 @@ def test_no_more_calls_of_one_tool_run_at_once_than_it_allows() -> None:
     assert runs(turn, rules_of(*tools), 0, 1) == ["d"]
 
 
-def test_transactional_calls_run_one_at_a_time_beside_others() -> None:
+def test_transactional_calls_run_alone() -> None:
+    """What others came to could not be recorded while one has the database to itself."""
     both = [made(name, policy="transactional") for name in ("move", "pay")]
     rules = rules_of(*both, made("read", policy="reads"), transactions=True)
     turn = rounds(0, "move", "pay", "read", "move")
-    assert runs(turn, rules) == ["a", "c"]
-    assert runs(turn, rules, 1) == ["c"]
-    assert runs(turn, rules, 2) == ["a"]
-    assert runs(turn.intend(0).result(0), rules, 2) == ["b"]
+    assert runs(turn, rules) == ["a"]
+    assert runs(turn, rules, 1) == []
+    assert runs(turn, rules, 2) == []
+    assert runs(turn.intend(0).result(0), rules) == ["b"]
 
 
 def test_transactional_calls_run_one_at_a_time_also_where_the_chat_makes_them_so() -> None:

@@ -24,6 +24,7 @@ from ...errors import Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from io import IOBase
 
 __all__ = ["LocalServer", "Settings", "serve"]
 
@@ -54,7 +55,6 @@ class LocalServer:
         self.api_key = secrets.token_urlsafe(24)
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._owner = 0
         self._address = ""
         self._said: deque[str] = deque(maxlen=_LINES_KEPT)
 
@@ -88,14 +88,12 @@ class LocalServer:
             self._forget()
 
     def _forget(self) -> None:
-        """End the process, if it has not ended itself and is not that of who forked this one."""
+        """End the process, if it has not ended itself."""
         process, self._process, self._address = self._process, None, ""
         if process is None:
             return
         _close(process.stdin)
         _close(process.stdout)
-        if self._owner != os.getpid():
-            return
         try:
             process.wait(_STOP_S)
         except subprocess.TimeoutExpired:
@@ -103,9 +101,21 @@ class LocalServer:
             process.wait()
 
     def _runs(self) -> bool:
-        # A forked process cannot watch its parent's children, so it starts one of its own.
         process = self._process
-        return process is not None and self._owner == os.getpid() and process.poll() is None
+        return process is not None and process.poll() is None
+
+    def after_fork(self) -> None:
+        """Be one that is not started yet: a forked process starts a server of its own.
+
+        It cannot watch its parent's child, and whoever held the lock is not here to let it go.
+        """
+        self._lock = threading.Lock()
+        process, self._process, self._address = self._process, None, ""
+        if process is None:
+            return
+        process.returncode = 0  # Nobody here may wait for it.
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            _close(getattr(pipe, "raw", None))  # As it is, since its buffer may be locked too.
 
     def _start(self, timeout_s: float) -> str:
         self._said = deque(maxlen=_LINES_KEPT)
@@ -115,7 +125,7 @@ class LocalServer:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        self._process, self._owner = process, os.getpid()
+        self._process = process
         listener = threading.Thread(target=_listen, args=(process.stderr, self._said), daemon=True)
         listener.start()
         _tell(process.stdin, asdict(self.settings), self.api_key)
@@ -157,6 +167,17 @@ def serve(settings: Settings) -> LocalServer:
         if not _servers:
             atexit.register(_stop_all)
         return _servers.setdefault(settings, LocalServer(settings))
+
+
+def _after_fork() -> None:
+    global _servers_lock  # noqa: PLW0603 - whoever held it is not in this process
+    _servers_lock = threading.Lock()
+    for server in _servers.values():
+        server.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _stop_all() -> None:
@@ -202,7 +223,7 @@ def _notice(name: str) -> None:
         sys.stderr.flush()
 
 
-def _close(pipe: IO[bytes] | None) -> None:
+def _close(pipe: IOBase | IO[bytes] | None) -> None:
     if pipe is not None:
         with suppress(OSError):
             pipe.close()
