@@ -308,6 +308,24 @@ STREAMS = (
 """The events of a streamed answer of each dialect, in their order."""
 
 
+def stand() -> object:
+    from msgspec import Raw
+
+    from hansard.record.entries import Rewind, SliceEvent, spell
+    from hansard.record.loading import entries_in
+    from hansard.record.pages import Head, page_beside
+    from hansard.record.slices import Events, opaque, since
+
+    events = Events()
+    one = SliceEvent(seq=0, slice_type="S", item_type="I", item=Raw(b"{}"))
+    seed = SliceEvent(seq=1, slice_type="S", item_type="S", item=Raw(b"[1,2]"), seeds=True)
+    for entry in (one, seed, Rewind(seq=2, to=1)):
+        events.take(entry)
+    page, head = page_beside(Head("i", "openai"), [one], "c", first=True)
+    stands = [list(opaque(events.at(2))), since(None, events.last)]
+    return [spell([*stands, list(entries_in([page], None))]), page, head]
+
+
 def carried_out(effect: Effect, kept: Record, answers: list[Draft], at_us: int) -> Record:
     """Put on a record what comes of an effect; the first call that runs is lost."""
     from hansard.turn import effects, writing
@@ -420,6 +438,7 @@ EXERCISES: tuple[Callable[[], object], ...] = (
     parse,
     equip,
     turn,
+    stand,
 )
 
 WAYS_OUT = (

@@ -107,6 +107,7 @@ class Rounds:
             state_id=self._id("state"),
             input_messages=self._said(self._inputs, orphans=not self._rounds),
             provider_payload=_payload(self._messages),
+            prompt_digest=prompt.digest,
         )
 
     def _turn(self, number: int, heard: _Round) -> ConversationTurn:

@@ -189,11 +189,15 @@ class Rewind(Head, frozen=True, tag="rewind"):
 
 
 class SliceEvent(Head, frozen=True, tag="slice"):
-    """An event on typed application state."""
+    """An event on typed application state.
+
+    One that ``seeds`` has a list of items, which stand in the place of all that was there before.
+    """
 
     slice_type: str
     item_type: str
     item: msgspec.Raw
+    seeds: bool = False
 
 
 Entry: TypeAlias = (

@@ -11,7 +11,9 @@ from ..stores.store import Metadata
 from ..talk.decisions import abandon
 from ..talk.streams import AsyncStream
 from .flows import entries_of, pending_of, settling
+from .restoring import restored, taken
 from .shared import SharedSession, with_shared
+from .slices import AsyncSlice, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,16 +21,19 @@ if TYPE_CHECKING:
 
     from ..dialects.pairing import Repair
     from ..messages import Message, ToolCall, ToolResult
+    from ..neutral import LossReport
     from ..record.entries import Entry
     from ..stores.store import AsyncStore, Hold
     from ..talk.inputs import Input
     from ..talk.options import CallOptions
     from ..talk.reply import Reply
     from .ledger import Flow
+    from .snapshots import Snapshot
 
 __all__ = ["AsyncSession"]
 
 Given = TypeVar("Given")
+Item = TypeVar("Item")
 
 
 class AsyncSession(SharedSession):
@@ -134,6 +139,14 @@ class AsyncSession(SharedSession):
             await session.rewind(back)
         return session
 
+    async def snapshot(self) -> Snapshot:
+        """`Session.snapshot`. It is read at once, since `Snapshot.to_json` cannot wait."""
+        return await self._run(taken(self._slices, at_once=True))
+
+    async def restore(self, snapshot: Snapshot) -> LossReport:
+        """`Session.restore`."""
+        return await self._run(restored(self._flows, snapshot))
+
     async def metadata(self) -> Metadata:
         """`Session.metadata`."""
         return await self._run(self._flows.metadata())
@@ -145,6 +158,14 @@ class AsyncSession(SharedSession):
     async def delete(self) -> None:
         """`Session.delete`."""
         await self._run(self._flows.delete())
+
+    def __getitem__(self, kind: type[Item]) -> AsyncSlice[Item]:
+        """`Session.__getitem__`."""
+        return AsyncSlice(source_of(kind, self._flows, self._slices), self._run)
+
+    async def carry_out(self, flow: Flow[Given]) -> Given:
+        """`Session.carry_out`."""
+        return await self._run(flow)
 
     def _driver(self) -> AsyncDriver[Any]:
         self._loop = asyncio.get_running_loop()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from ..chat import AsyncChat, Chat
     from ..messages import Message, ToolCall
-    from ..record.entries import Entry
+    from ..record.entries import Entry, PromptIdentity
     from ..record.record import Record
     from ..talk.inputs import Input
     from .ledger import Flow
@@ -68,8 +68,13 @@ class Flows:
         stream: bool = False,
         resumes: bool = False,
         anew: bool = False,
+        prompt: PromptIdentity | None = None,
+        committed: Callable[[Record], Flow[None]] | None = None,
     ) -> Turn:
-        """Take a talk through. ``session`` is what its tools are given as such."""
+        """Take a talk through. ``session`` is what its tools are given as such.
+
+        ``committed`` is carried out after each append, before anything depends on it.
+        """
         chat = self.chat
         options = chat.options.but(given)
         if options.checkpoint is not None:
@@ -98,6 +103,7 @@ class Flows:
                 session=session,
                 transaction=begin_transaction,
                 name=self.name,
+                prompt=prompt,
                 find=lambda record, _: None if began is None else turn_at(record, began),
             )
 
@@ -110,6 +116,7 @@ class Flows:
             turn_id=turn_id,
             anew=anew or resumes or bool(inputs.results) or not inputs.messages,
             timeout_s=options.timeout_s,
+            committed=committed,
         )
 
     # -- without the model ------------------------------------------------------------------------

@@ -83,6 +83,10 @@ class Ledger:
         self.head: Head | None = None
         self.record: Record | None = None
 
+    def another(self) -> Ledger:
+        """A ledger of the same conversation that knows nothing yet: for who works beside this."""
+        return Ledger(self.store, self.name, self.dialect, at_least=self.at_least)
+
     @property
     def empty(self) -> Record:
         """A conversation in which nothing was said."""
@@ -97,6 +101,11 @@ class Ledger:
         """Know nothing for certain: whoever comes next reads again."""
         self.record = None
 
+    def begin(self, incarnation: str) -> None:
+        """Begin a conversation under a name that its entries know it by already."""
+        self.head = Head(incarnation, self.dialect.name)
+        self.record = Record(incarnation, self.dialect)
+
     # -- reading ----------------------------------------------------------------------------------
 
     def known(self) -> Flow[Record]:
@@ -106,18 +115,18 @@ class Ledger:
     def load(self) -> Flow[Record]:
         """Read all that is needed to go on."""
         loading: Loading | None = yield Do(partial(self.store.read, self.name))  # type: ignore[assignment]
-        self._check_reached(None if loading is None else loading.head)
+        self.check_reached(None if loading is None else loading.head)
         if loading is None:
-            self.head = Head(clock.new_name(), self.dialect.name)
-            self.record = Record(self.head.incarnation, self.dialect)
-            return self.record
+            self.begin(clock.new_name())
+            return (yield from self.known())
         self._check_dialect(loading.head)
         with self.reading():
             self.record = loading.record(loading.head.incarnation, registry.dialect)
         self.head = loading.head
         return self.record
 
-    def _check_reached(self, head: Head | None) -> None:
+    def check_reached(self, head: Head | None) -> None:
+        """Raise `StoreCorrupt` where a conversation stands before where it was known to stand."""
         least = self.at_least
         if least is None:
             return
@@ -228,10 +237,16 @@ class Ledger:
         if self.record is None or self.head is None:
             raise Invalid("expected a conversation that was read, found none")
         page, head = page_of(self.head, self.record, after, entries, clock.new_name())
-        call = partial(self.store.append, self.name, page, head, hold=hold, turn_id=turn_id)
-        receipt = yield from self.certainly(call)
+        receipt = yield from self.put(page, head, hold=hold, turn_id=turn_id)
         self.head, self.record = head, after
         return receipt
+
+    def put(
+        self, page: Page, head: Head, *, hold: Hold | None = None, turn_id: str | None = None
+    ) -> Flow[Receipt]:
+        """Append a page as it is. What is known here is for the caller to see to."""
+        call = partial(self.store.append, self.name, page, head, hold=hold, turn_id=turn_id)
+        return (yield from self.certainly(call))
 
     def append_within(
         self,

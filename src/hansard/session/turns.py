@@ -60,7 +60,8 @@ class Turn:
     """One talk, taken through on a ledger.
 
     ``begin`` makes the talk, from what is on record and where the turn of its id began. With
-    ``anew`` that depends on what others have recorded, and is read first.
+    ``anew`` that depends on what others have recorded, and is read first. ``committed`` is carried
+    out after each append.
     """
 
     ledger: Ledger
@@ -72,6 +73,7 @@ class Turn:
     anew: bool = False
     timeout_s: float | None = None
     talk: Talk | None = None
+    committed: Callable[[Record], Flow[None]] | None = None
 
     @property
     def state(self) -> State:
@@ -204,6 +206,8 @@ class Turn:
                 self.tenure.took(receipt.fence)
             else:
                 self.tenure.ended()
+            if self.committed is not None:
+                yield from self.committed(record)
             return None if record is act.record else record
 
     def _id_of(self, entry: Entry) -> str | None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ..drivers.acts import Act
     from ..messages import ToolCall
     from ..models import Model
-    from ..record.entries import Entry
+    from ..record.entries import Entry, PromptIdentity
     from ..record.record import Record
     from ..record.turns import TurnHead
     from ..tools.context import Action
@@ -59,8 +59,9 @@ class Talk:
 
     One that ``resumes`` has nothing to say: it goes on with the turn that is open, or gives the
     last reply again. ``session`` is what tools are given as such, ``name`` what observers are told;
-    ``find`` gives the closed turn of an id. ``transaction`` begins one, for tools to write in.
-    ``deadline_s`` is when its time is over, if that was decided before; else it begins with `acts`.
+    ``find`` gives the closed turn of an id. ``prompt`` is what a new turn is begun with.
+    ``transaction`` begins one, for tools to write in. ``deadline_s`` is when its time is over, if
+    that was decided before; else it begins with `acts`.
     """
 
     model: Model
@@ -74,6 +75,7 @@ class Talk:
     resumes: bool = False
     session: object = None
     name: str = ""
+    prompt: PromptIdentity | None = None
     transaction: Callable[[], object] | None = None
     find: Callable[[Record, str], TurnHead | None] = closed_turn
     actions: list[Action] = field(default_factory=list)
@@ -235,7 +237,10 @@ class Talk:
         at_us = clock.now_us()
         digest = self._digest() if self.turn_id is not None else ""
         turn_id = clock.new_name() if self.turn_id is None else self.turn_id
-        drive.stage(writing.begin(drive.record, turn_id, at_us=at_us, input_digest=digest))
+        begin = writing.begin(
+            drive.record, turn_id, at_us=at_us, prompt=self.prompt, input_digest=digest
+        )
+        drive.stage(begin)
         drive.stage(*writing.said(drive.record, self.inputs.messages, "input", at_us=at_us))
         return self._reply(drive, (yield from drive.run()), earlier)
 
