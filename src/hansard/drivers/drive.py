@@ -66,7 +66,8 @@ class Plan(msgspec.Struct, frozen=True):
     ``ask`` makes the question that a record comes to. ``deadline_s`` is on the clock
     ``monotonic_s``. ``tell`` and ``log_action`` are given observations and what tools report for
     people. ``name`` is what observers know the conversation by, if not by its id. ``transaction``
-    begins one for a tool to write in, where the record's store has them.
+    begins one for a tool to write in, where the record's store has them; it is told whether the
+    tool blocks.
     """
 
     rules: Rules
@@ -80,7 +81,7 @@ class Plan(msgspec.Struct, frozen=True):
     log_action: Callable[[Action], None] | None = None
     session: object = None
     name: str = ""
-    transaction: Callable[[], object] | None = None
+    transaction: Callable[[bool], object] | None = None
 
 
 class Drive:

@@ -5,6 +5,7 @@ They are written once, for both kinds of session, whose drivers carry them out.
 
 from __future__ import annotations
 
+import inspect
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ..messages import Message, ToolCall
     from ..record.entries import Entry, PromptIdentity
     from ..record.record import Record
+    from ..stores.store import AsyncStore, Store
     from ..talk.inputs import Input
     from .ledger import Flow
     from .turns import OnBusy
@@ -84,10 +86,7 @@ class Flows:
             )
         inputs = read_inputs(messages, options.system, chat.model.dialect)
         rescue = partial(chat.keeping.rescue, owner="")
-        store = self.ledger.store
-        begin_transaction = (
-            store.begin if isinstance(store, Transactional | AsyncTransactional) else None
-        )
+        transaction = _transactions(self.ledger.store)
 
         def begin(record: Record, began: int | None) -> Talk:
             return Talk(
@@ -101,7 +100,7 @@ class Flows:
                 stream=stream,
                 resumes=resumes,
                 session=session,
-                transaction=begin_transaction,
+                transaction=transaction,
                 name=self.name,
                 prompt=prompt,
                 find=lambda record, _: None if began is None else turn_at(record, began),
@@ -221,6 +220,16 @@ class Flows:
         yield Do(partial(self.ledger.store.delete, self.name))
         self.ledger.forget()
         self.ledger.head = None
+
+
+def _transactions(store: Store | AsyncStore) -> Callable[[bool], object] | None:
+    """Give what begins a transaction for a tool, which may block; None if the store has none."""
+    if not isinstance(store, Transactional | AsyncTransactional):
+        return None
+    begin: Callable[..., object] = store.begin
+    if inspect.iscoroutinefunction(begin):
+        return lambda blocking: begin(blocking=blocking)
+    return lambda _: begin()
 
 
 def pending_of(record: Record) -> tuple[ToolCall, ...]:

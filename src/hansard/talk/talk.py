@@ -76,7 +76,7 @@ class Talk:
     session: object = None
     name: str = ""
     prompt: PromptIdentity | None = None
-    transaction: Callable[[], object] | None = None
+    transaction: Callable[[bool], object] | None = None
     find: Callable[[Record, str], TurnHead | None] = closed_turn
     actions: list[Action] = field(default_factory=list)
     deadline_s: float | None = None

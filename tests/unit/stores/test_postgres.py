@@ -293,7 +293,7 @@ def test_a_transaction_under_asyncio_that_a_tool_ended_is_not_gone_on_with(url: 
     async def play() -> None:
         async with AsyncPostgresStore(url) as store:
             transaction = await store.begin()
-            await transaction.connection.execute("COMMIT")
+            await transaction.connection.execute("COMMIT")  # type: ignore[attr-defined]
             with pytest.raises(Invalid, match="ended through its connection"):
                 await transaction.commit()
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..processes import renew_in_children
 from ..puts import Put
 from ..rules import check_hold, check_limit, closed
-from ..store import AsyncStore, Durability, Hold, Listing, Metadata, Receipt
+from ..store import AsyncStore, AsyncTransaction, Durability, Hold, Listing, Metadata, Receipt
+from ..threads import TransactionalAsyncOver
 from ..wording import check_metadata, check_name
 from . import appending, branching, reading
 from .asking import Asking, arun, atomic
 from .driver import Translated, async_pool_of, psycopg, shown
 from .schema import is_of_today, lasting_for, migrate
-from .store import check_durability
+from .store import PostgresStore, check_durability
 from .transaction import AsyncPostgresTransaction
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class AsyncPostgresStore(AsyncStore):
         self._timeout_s = timeout_s
         self._left: list[object] = []
         self._pool: AsyncConnectionPool[Any] | None = None
+        self._twin: PostgresStore | None = None
         self._closed = False
         self._opening = asyncio.Lock()
         self._lasting = "on"
@@ -127,18 +129,36 @@ class AsyncPostgresStore(AsyncStore):
         await self._opened()
         await self._run(atomic(branching.delete(conversation), self._lasting))
 
-    async def begin(self) -> AsyncPostgresTransaction:
-        """Begin a transaction, in which a tool writes through a `psycopg.AsyncConnection`."""
+    async def begin(self, *, blocking: bool = False) -> AsyncTransaction:
+        """Begin a transaction, in which a tool writes through a `psycopg.AsyncConnection`.
+
+        Where ``blocking`` it is a `psycopg.Connection`.
+        """
         with self._translated:
             pool = await self._opened()
-            return await AsyncPostgresTransaction(pool, self._translated, self._lasting).begun()
+            if not blocking:
+                return await AsyncPostgresTransaction(pool, self._translated, self._lasting).begun()
+        if self._twin is None:
+            self._twin = await asyncio.to_thread(self._blocking_twin)
+        return await TransactionalAsyncOver(self._twin, self._twin).begin()
+
+    def _blocking_twin(self) -> PostgresStore:
+        return PostgresStore(
+            self._url,
+            durability=self._durability,
+            pool_size=self._size,
+            timeout_s=self._timeout_s,
+        )
 
     async def close(self) -> None:
         async with self._opening:
             self._closed = True
             pool, self._pool = self._pool, None
+            twin, self._twin = self._twin, None
         if pool is not None:
             await pool.close()
+        if twin is not None:
+            await asyncio.to_thread(twin.close)
 
     def renew(self) -> None:
         """Begin anew in a child process, where the parent's connections are not to be used."""
