@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,10 +10,12 @@ import pytest
 from hansard import Chat, Overloaded
 from hansard.drivers.acts import Call, Do, Pause
 from hansard.errors import Busy, HansardError
+from hansard.session import turns
 from hansard.session.flows import Flows
 from hansard.session.ledger import Ledger
 from hansard.session.tenure import Tenure
 from hansard.stores.store import Hold
+from hansard.talk import talk
 from hansard.testing import ScriptedModel, fail
 
 if TYPE_CHECKING:
@@ -64,7 +66,9 @@ def test_the_time_for_a_turn_counts_from_when_it_was_asked_for(
         now_s += 20
         store.lease("talk", Hold("somebody", 0, fence))
 
-    monkeypatch.setattr(time, "monotonic", lambda: now_s)
+    clock = SimpleNamespace(monotonic=lambda: now_s)
+    monkeypatch.setattr(turns, "time", clock)
+    monkeypatch.setattr(talk, "time", clock)  # Not in the thread that renews leases.
     tenure = Tenure(15.0, renew)
     flows = Flows(chat, Ledger(store, "talk", chat.model.dialect), tenure, "wait")
     acts = flows.turn(None, ["Go"], {"timeout_s": 60.0}).acts()
