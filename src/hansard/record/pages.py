@@ -251,8 +251,9 @@ def page_beside(
         body=b"",
         starts=first,
     )
-    *spans, (begins, _) = ((0, 0),) if first else head.spans
-    return page, msgspec.structs.replace(head, seq=page.next, spans=(*spans, (begins, page.next)))
+    begins = 0 if first else head.spans[-1][0]
+    spans = (*head.spans[:-1], (begins, page.next))
+    return page, msgspec.structs.replace(head, seq=page.next, spans=spans)
 
 
 def _added(before: Context, after: Context) -> list[Line] | None:
