@@ -45,6 +45,7 @@ class Tenure:
         self.ttl_s = ttl_s
         self.renew = renew
         self.fence: int | None = None
+        self._asked_s = 0.0
         self._until_s = 0.0
 
     @property
@@ -54,14 +55,13 @@ class Tenure:
 
     def hold(self, *, last: bool = False) -> Hold:
         """What to append with: it takes the lease, or holds on to it, or lets go of it."""
-        if last:
-            # What begins and ends at once needs no lease.
-            return Hold(self.owner, 0, self.fence)
-        return Hold(self.owner, self.ttl_s, self.fence)
+        self._asked_s = time.monotonic()
+        # What begins and ends at once needs no lease.
+        return Hold(self.owner, 0 if last else self.ttl_s, self.fence)
 
     def took(self, fence: int) -> None:
-        """Note that the lease is held from now on."""
-        self._until_s = time.monotonic() + self.ttl_s
+        """Note that what was asked for last is held from then on."""
+        self._until_s = self._asked_s + self.ttl_s
         if self.fence is None:
             _RENEWALS.add(self)
         self.fence = fence
