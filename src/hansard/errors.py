@@ -9,6 +9,8 @@
     │   ├── InvalidKey                  a key or keyring that cannot seal anything
     │   ├── Unsayable                   this dialect has no words for it
     │   ├── UnknownDialect              no dialect is registered under that name
+    │   ├── ConversationStateMismatch   a conversation of another prompt
+    │   ├── SnapshotRestoreError        a snapshot that is broken, or does not fit here
     │   └── NoSuchConversation          a store has none of that name
     ├── PendingCalls                    the turn waits for tool results or a person
     ├── DecodeError (ValueError)        bytes from outside are not what they should be
@@ -31,6 +33,7 @@
     │   └── StoreCorrupt                what it gave back is not what was written
     ├── TimedOut (TimeoutError)         the time for the turn is over
     ├── ToolError                       a tool's own failure, worded for the model
+    ├── ReducerFailed                   a slice's reducer did not take an event
     ├── ToolIdempotencyError            a call may have run, and must not run twice
     ├── SealBroken                      a sealed value that does not open
     └── MissingExtra (ImportError)      an optional dependency is not installed
@@ -51,6 +54,7 @@ __all__ = [
     "AnswerError",
     "Busy",
     "ContextOverflow",
+    "ConversationStateMismatch",
     "DecodeError",
     "HansardError",
     "Invalid",
@@ -69,8 +73,10 @@ __all__ = [
     "PendingCalls",
     "ProviderError",
     "RateLimited",
+    "ReducerFailed",
     "RevisionConflict",
     "SealBroken",
+    "SnapshotRestoreError",
     "StoreCorrupt",
     "StoreError",
     "StoreUnavailable",
@@ -131,7 +137,10 @@ class InvalidKey(Invalid):
 
 
 class InvalidState(Invalid):
-    """A state that cannot be used, raised only where a refusal is not returned as a value."""
+    """A state that cannot be used, or could not be: ``reason`` is a code as `Rejected` has.
+
+    Raised only where a refusal is not returned as a value.
+    """
 
     def __init__(self, message: str, *, reason: str = "") -> None:
         super().__init__(message)
@@ -153,6 +162,30 @@ class UnknownDialect(Invalid):
 
 class NoSuchConversation(Invalid):
     """A store has no conversation of that name."""
+
+
+class ConversationStateMismatch(Invalid):
+    """A conversation that another prompt was answered in, or this one before it was changed.
+
+    ``expected`` and ``found`` are prompt identities. Clear the checkpoint and begin again; or go
+    on all the same, with ``on_changed="continue"``, where only the wording has changed.
+    """
+
+    def __init__(self, message: str, *, expected: object = None, found: object = None) -> None:
+        super().__init__(message)
+        self.expected = expected
+        self.found = found
+
+
+class SnapshotRestoreError(Invalid):
+    """A snapshot that is not one, or cannot be restored here. Nothing has changed.
+
+    ``reason`` is a short stable code. Clear the checkpoint that it is from, and begin again.
+    """
+
+    def __init__(self, message: str, *, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class PendingCalls(HansardError):
@@ -304,6 +337,15 @@ class ToolError(HansardError):
     def __init__(self, message: str = "", *, content: object = None) -> None:
         super().__init__(message)
         self.content = content
+
+
+class ReducerFailed(HansardError):
+    """A slice's reducer raised: the slice is as it was, and nothing was recorded."""
+
+    def __init__(self, message: str, *, slice_type: str = "", item_type: str = "") -> None:
+        super().__init__(message)
+        self.slice_type = slice_type
+        self.item_type = item_type
 
 
 class ToolIdempotencyError(HansardError):

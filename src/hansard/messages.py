@@ -227,9 +227,12 @@ def _part(item: object) -> Part:
     )
 
 
+_RESULT_PARTS = (Text, Media, Native)
+
+
 def _result_parts(result: object) -> tuple[Text | Media | Native, ...]:
     items = result if isinstance(result, tuple | list) else (result,)
-    if isinstance(result, str) or any(isinstance(item, Text | Media | Native) for item in items):
+    if isinstance(result, str) or any([isinstance(item, _RESULT_PARTS) for item in items]):
         return tuple([_result_part(item) for item in items])
     try:
         return (Text(rawjson.dump_finite(result).decode()),)
@@ -240,8 +243,8 @@ def _result_parts(result: object) -> tuple[Text | Media | Native, ...]:
 
 
 def _result_part(item: object) -> Text | Media | Native:
-    part = _part(item)
-    if isinstance(part, Text | Media | Native):
+    part = item if isinstance(item, _RESULT_PARTS) else _part(item)
+    if isinstance(part, _RESULT_PARTS):
         return part
     raise InvalidMessage(f"expected text, media or JSON as a result, found {type(part).__name__}")
 

@@ -27,6 +27,7 @@ __all__ = [
     "DEPTH_MAX",
     "JSON",
     "JSONObject",
+    "check_depth",
     "check_utf8",
     "compact",
     "dump",
@@ -83,9 +84,14 @@ def compact(data: bytes, *, depth_max: int = DEPTH_MAX) -> bytes:
         if _depth(data) <= depth_max:
             raise  # The caller's stack is to blame, not the data.
         raise _too_deep(depth_max) from None
-    if tight.count(b"[") + tight.count(b"{") > depth_max and _depth(tight) > depth_max:
-        raise _too_deep(depth_max)
+    check_depth(tight, depth_max)
     return tight
+
+
+def check_depth(data: bytes, depth_max: int) -> None:
+    """Raise `DecodeError` with the reason ``too_deep`` where JSON nests deeper than that."""
+    if data.count(b"[") + data.count(b"{") > depth_max and _depth(data) > depth_max:
+        raise _too_deep(depth_max)
 
 
 def check_utf8(data: bytes) -> None:
@@ -174,7 +180,7 @@ def _split(raw: bytes) -> list[bytes]:
             parts.append(raw[start : token.start()])
             start = token.end()
     if deep != 0:
-        raise _expected("balanced brackets", raw)
+        raise DecodeError("expected JSON, found brackets without a match", reason="not_json")
     return parts
 
 

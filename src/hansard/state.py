@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from . import rawjson
 from .dialects import registry
-from .errors import DecodeError, Invalid, SealBroken, UnknownDialect
+from .errors import DecodeError, Invalid, InvalidState, SealBroken, UnknownDialect
 from .record import versions
 from .record.record import Record
 
@@ -44,12 +45,21 @@ class State(bytes):
     __str__ = __repr__
 
 
+_DEPTH_MAX = rawjson.DEPTH_MAX + 5
+"""Messages of a compaction stand in an entry among those of an open turn."""
+
+
 class Limits(msgspec.Struct, frozen=True):
-    """What a state may at most be. Checked before memory is spent on it."""
+    """What a state may at most be. Checked before memory is spent on it.
+
+    ``depth_max`` is how deep JSON may nest in it, brackets of the state's own too. A larger one
+    than the default allows nothing more, since no message can nest deeper.
+    """
 
     size_max: int = 64 << 20
     unpacked_max: int = 64 << 20
     messages_max: int = versions.MESSAGES_MAX
+    depth_max: int = _DEPTH_MAX
 
 
 DEFAULT_LIMITS = Limits()
@@ -86,19 +96,42 @@ def save(
     compress: Literal["gzip"] | None = None,
     keyring: Keyring | None = None,
     owner: str = "",
+    limits: Limits | None = None,
 ) -> State:
     """Spell a record as a state. The same record gives the same bytes, unless it is sealed.
 
-    Sealing binds it to ``owner``, such as a user's id, and to being a state.
+    Sealing binds it to ``owner``, such as a user's id, and to being a state. Raises `InvalidState`
+    for one that is beyond the limits, if any are given, under which it is to be loaded again: the
+    error has it as ``.state``.
     """
     data = versions.write(record, version)
+    unpacked = len(data)
     if compress == "gzip":
         data = _pack(data)
     elif compress is not None:
         raise Invalid(f"expected 'gzip' or None as compression, found {compress!r}")
     if keyring is not None:
         data = keyring.seal(data, owner=owner, purpose=_PURPOSE)
-    return State(data)
+    state = State(data)
+    if limits is not None:
+        _check_limits(record, state, unpacked if compress else 0, limits)
+    return state
+
+
+def _check_limits(record: Record, state: State, unpacked: int, limits: Limits) -> None:
+    for what, found, most in (
+        ("bytes", len(state), limits.size_max),
+        ("bytes, unpacked", unpacked, limits.unpacked_max),
+        ("messages", record.context.count, limits.messages_max),
+    ):
+        if found > most:
+            error = InvalidState(
+                f"expected a state of at most {most} {what}, found {found}, which would not be "
+                "loaded again: keep the state of this error, and load it with larger limits",
+                reason="too_large",
+            )
+            error.state = state
+            raise error
 
 
 def load(
@@ -154,6 +187,8 @@ def _as_bytes(data: object) -> bytes:
 def _read(data: bytes, conversation: str, limits: Limits) -> Record:
     if data.startswith(_GZIP):
         data = _unpack(data, limits.unpacked_max)
+    if limits.depth_max < _DEPTH_MAX:
+        rawjson.check_depth(data, limits.depth_max)
     return versions.read(
         data, registry.dialect, conversation=conversation, messages_max=limits.messages_max
     )

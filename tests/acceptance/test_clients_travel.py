@@ -13,22 +13,19 @@ import openai
 import pytest
 from google import genai
 
-from hansard import AsyncChat, Chat, user
 from tests.support.travel import (
-    ASKED,
-    BOOKED,
     DIALECTS,
-    SYSTEM,
-    answers_of,
+    own,
+    travel,
+    travel_async,
     travel_model,
     travel_server,
-    travel_tools,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hansard import Model, Reply
+    from hansard import Reply
     from hansard.testing.wire_server import WireServer
 
 CLIENTS: dict[str, tuple[Callable[[str], Any], Callable[[str], Any]]] = {
@@ -48,55 +45,8 @@ CLIENTS: dict[str, tuple[Callable[[str], Any], Callable[[str], Any]]] = {
 """The blocking client and the one for asyncio, of each provider."""
 
 
-def options(server: WireServer) -> dict[str, Any]:
-    return {"tools": travel_tools(server.wire_format), "run_tools": False, "system": SYSTEM}
-
-
 def clients(server: WireServer) -> tuple[Callable[[str], Any], Callable[[str], Any]]:
     return CLIENTS[server.wire_format.partition("-")[0]]
-
-
-def own(server: WireServer) -> Model:
-    return travel_model(server.wire_format, base_url=server.url, api_key="k", retries=0)
-
-
-def next_said(replies: list[Reply]) -> list[Any]:
-    """What the caller says next: a question, results, results and a wish."""
-    if not replies:
-        return [user(ASKED)]
-    wish = [user(BOOKED)] if len(replies) == 2 else []
-    return [*answers_of(replies[-1].tool_calls), *wish]
-
-
-def travel(server: WireServer, model: Model, *, streamed: bool) -> list[Reply]:
-    replies: list[Reply] = []
-    with server, Chat(model, **options(server)) as chat:
-        while len(replies) < 3:
-            state = replies[-1].state if replies else None
-            said = next_said(replies)
-            if streamed:
-                with chat.stream(state, *said) as stream:
-                    list(stream)
-                replies.append(stream.reply)
-            else:
-                replies.append(chat.send(state, *said))
-    return replies
-
-
-async def travel_async(server: WireServer, model: Model, *, streamed: bool) -> list[Reply]:
-    replies: list[Reply] = []
-    with server:
-        async with AsyncChat(model, **options(server)) as chat:
-            while len(replies) < 3:
-                state = replies[-1].state if replies else None
-                said = next_said(replies)
-                if streamed:
-                    async with chat.stream(state, *said) as stream:
-                        _ = [part async for part in stream]
-                    replies.append(stream.reply)
-                else:
-                    replies.append(await chat.send(state, *said))
-    return replies
 
 
 def through_client(server: WireServer, *, streamed: bool) -> list[Reply]:

@@ -28,7 +28,7 @@ from hansard.dialects.registry import dialect
 from hansard.errors import ContextOverflow, MissingExtra, Unreachable
 from hansard.messages import event, user
 from hansard.models import Model
-from hansard.transports.local import LocalTransport, Settings, serve
+from hansard.transports.local import LocalTransport, Route, Settings, serve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +70,8 @@ CITIES = ("Rome", "Oslo", "Bonn", "Lima", "Kyiv", "Doha", "Bern", "Riga", "Baku"
 
 
 def plain(model: Model) -> Iterator[Reply]:
-    with Chat(model) as chat:
+    with model:
+        chat = Chat(model)
         state = None
         for city in CITIES:
             reply = chat.send(state, user(f"Say {city}."))
@@ -79,7 +80,8 @@ def plain(model: Model) -> Iterator[Reply]:
 
 
 def streamed(model: Model) -> Iterator[Reply]:
-    with Chat(model) as chat:
+    with model:
+        chat = Chat(model)
         state = None
         for city in CITIES:
             with chat.stream(state, user(f"Say {city}.")) as stream:
@@ -92,7 +94,8 @@ def streamed(model: Model) -> Iterator[Reply]:
 def plain_under_asyncio(model: Model) -> list[Reply]:
     async def talk() -> list[Reply]:
         replies: list[Reply] = []
-        async with AsyncChat(model) as chat:
+        async with model:
+            chat = AsyncChat(model)
             for city in CITIES:
                 state = replies[-1].state if replies else None
                 replies.append(await chat.send(state, user(f"Say {city}.")))
@@ -104,7 +107,8 @@ def plain_under_asyncio(model: Model) -> list[Reply]:
 def streamed_under_asyncio(model: Model) -> list[Reply]:
     async def talk() -> list[Reply]:
         replies: list[Reply] = []
-        async with AsyncChat(model) as chat:
+        async with model:
+            chat = AsyncChat(model)
             for city in CITIES:
                 state = replies[-1].state if replies else None
                 async with chat.stream(state, user(f"Say {city}.")) as stream:
@@ -155,11 +159,11 @@ class Recorded:
 
 def test_an_appended_event_reaches_the_next_request(model: Model) -> None:
     recorded = Recorded(model.blocking())
-    with Chat(replace(model, transport=recorded)) as chat:
-        first = chat.send(None, user("Say Rome."))
-        state = chat.append(first.state, event("User has checked in at Harrogate Theatre"))
-        told = chat.send(state, user("Where am I?"))
-        untold = chat.send(first.state, user("Where am I?"))
+    chat = Chat(replace(model, transport=recorded))
+    first = chat.send(None, user("Say Rome."))
+    state = chat.append(first.state, event("User has checked in at Harrogate Theatre"))
+    told = chat.send(state, user("Where am I?"))
+    untold = chat.send(first.state, user("Where am I?"))
     assert b"Harrogate" in recorded.bodies[1]
     assert b"Harrogate" not in recorded.bodies[2]
     assert told.usage.input_tokens > untold.usage.input_tokens
@@ -167,8 +171,8 @@ def test_an_appended_event_reaches_the_next_request(model: Model) -> None:
 
 
 def test_a_conversation_that_has_no_room_left_is_a_context_overflow(model: Model) -> None:
-    with Chat(model) as chat, pytest.raises(ContextOverflow):
-        chat.send(None, user("long " * 6_000))
+    with pytest.raises(ContextOverflow):
+        Chat(model).send(None, user("long " * 6_000))
 
 
 # -- one server for all -----------------------------------------------------------------------
@@ -239,8 +243,9 @@ def test_a_stopped_server_is_gone_and_the_next_use_starts_it_again(server: Local
 
 def test_a_server_that_died_is_started_again(server: LocalServer) -> None:
     spoken = dialect("openai")
-    transport = LocalTransport(server, spoken, start_timeout_s=START_S, timeout_s=WAIT_S, retries=0)
-    with Chat(Model(spoken, "mine", transport), max_completion_tokens=4) as chat:
+    transport = LocalTransport(Route(server, spoken, START_S, WAIT_S, 0))
+    with Model(spoken, "mine", transport) as model:
+        chat = Chat(model, max_completion_tokens=4)
         before = chat.send(None, user("Say Rome."))
         pid = server.pid
         assert pid is not None
@@ -354,8 +359,8 @@ def test_a_file_that_is_no_model_is_unreachable_with_the_last_words_of_the_serve
 ) -> None:
     file = tmp_path / "no-model.gguf"
     file.write_bytes(b"no model")
-    with Chat(models.local(path=file)) as chat, pytest.raises(Unreachable) as caught:
-        chat.send(None, user("Hello"))
+    with models.local(path=file) as model, pytest.raises(Unreachable) as caught:
+        Chat(model).send(None, user("Hello"))
     assert f"expected the local model {file} to start" in str(caught.value)
     assert "ended with status" in str(caught.value)
     assert "fail" in str(caught.value).lower()

@@ -12,8 +12,11 @@ from tests.support.travel import DIALECTS, travel_model
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_request_is_one_that_the_strict_provider_takes(dialect: str) -> None:
     """Over real HTTP: calls in parallel, their signatures, results with words beside them."""
-    with WireServer(dialect, *SCRIPT) as server:
-        reply = main(travel_model(dialect, base_url=server.url, api_key="k", retries=0))
+    with (
+        WireServer(dialect, *SCRIPT) as server,
+        travel_model(dialect, base_url=server.url, api_key="k", retries=0) as model,
+    ):
+        reply = main(model)
     assert server.refusals == []
     assert len(server.requests) == len(SCRIPT)
     assert reply.text == "Both are booked. Have a good trip!"

@@ -7,6 +7,7 @@ can write states can make them: the checks behind the sums must stand alone.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -15,7 +16,7 @@ import msgspec
 
 import hansard
 from hansard.dialects.dialect import Ask
-from hansard.errors import DecodeError, Invalid, SealBroken
+from hansard.errors import DecodeError, SealBroken, Unsayable
 from hansard.rawjson import DEPTH_MAX
 from hansard.record import goformat, views
 from hansard.record.entries import Compaction
@@ -84,7 +85,9 @@ def states(name: str) -> tuple[Specimen, ...]:
     """Records as states of every kind."""
     written = [hansard.save(record) for record in records(name)]
     written += [hansard.save(record, compress="gzip") for record in records(name)[:4]]
-    written += [hansard.save(record, version=1) for record in records(name) if record.turn is None]
+    for record in records(name):
+        with suppress(Unsayable):
+            written.append(hansard.save(record, version=1))
     written.append(hansard.save(records(name)[1], keyring=KEYRING, owner="u7"))
     return tuple([Specimen(bytes(data)) for data in written])
 
@@ -134,10 +137,8 @@ def save(record: Record) -> None:
 
 
 def save_first(record: Record) -> None:
-    try:
+    with suppress(Unsayable):
         hansard.save(record, version=1)
-    except Invalid:
-        assert record.turn is not None
 
 
 def go_on(record: Record) -> None:
@@ -188,12 +189,14 @@ def judge(name: str, uses: tuple[Callable[[Record], object], ...]) -> Callable[[
 
 
 def judge_go(name: str) -> Callable[[bytes], object]:
-    """What is read quickly is read the same slowly, where a space in front sends it."""
+    """What is read quickly is read the same slowly, where an unknown member in front sends it."""
 
     def judged(data: bytes) -> None:
         assert read_go(data) == read_go(b" " + data)
+        if data.startswith(b'{"'):
+            assert read_go(data) == read_go(b'{"x":0,' + data[1:])
         loaded = hansard.load(data, hansard.dialect(name), conversation="c")
-        assert why_not(views.context, loaded.record) in ("", "corrupt_message")
+        assert not why_not(views.context, loaded.record)
 
     return judged
 

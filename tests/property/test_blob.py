@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import hansard
 from hansard import rawjson
 from hansard.dialects.dialect import Ask
-from hansard.errors import DecodeError
+from hansard.errors import DecodeError, Unsayable
 from hansard.record import blob, gomessages, versions, views
 from hansard.sealing import Keyring
 from tests.conftest import scale
@@ -77,6 +77,15 @@ def reloaded(
     loaded = hansard.load(state, record.dialect, conversation="other", keyring=keyring, owner="u7")
     assert loaded.rejected is None
     return loaded.record
+
+
+def is_sayable(record: Record, version: int) -> bool:
+    """Whether a version has words for a record: a role that is no text, say, version 1 has not."""
+    try:
+        hansard.save(record, version=version)
+    except Unsayable:
+        return False
+    return True
 
 
 def raws_of(record: Record) -> list[bytes]:
@@ -145,6 +154,7 @@ def test_version_1_keeps_equal_values_and_then_equal_bytes(
     """The first time Go's spelling is put on; what has it is never touched again."""
     raws = data.draw(st.lists(native(dialect), max_size=4))
     record = recorded(dialect, raws)
+    assume(is_sayable(record, 1))
     again = reloaded(record, version=1)
     assert [json.loads(m) for m in reread(again)] == [json.loads(m) for m in reread(record)]
     first = hansard.save(again, version=1)
@@ -270,7 +280,9 @@ def test_an_upgrade_keeps_the_messages_and_is_done_once(
     dialect: Dialect, data: st.DataObject, version: int
 ) -> None:
     raws = data.draw(st.lists(native(dialect), max_size=3))
-    state = hansard.save(recorded(dialect, raws), version=version)
+    record = recorded(dialect, raws)
+    assume(is_sayable(record, version))
+    state = hansard.save(record, version=version)
     upgraded = versions.upgrade(state, hansard.dialect, conversation="u")
     assert versions.version_of(upgraded) == versions.CURRENT
     assert versions.upgrade(upgraded, hansard.dialect, conversation="v") == upgraded

@@ -348,11 +348,14 @@ def test_any_json_that_a_tool_returns_is_told_as_it_is(raw: bytes) -> None:
 
     result = results.answer(ToolCall("1", "any"), value)
 
+    if finite(value) != value:
+        assert result.is_error
+        return
     assert not result.is_error
     if isinstance(value, str):
         assert result.text == value
     elif value is not None:
-        assert json.loads(result.text) == finite(value)
+        assert json.loads(result.text) == value
 
 
 @given(

@@ -57,6 +57,13 @@ ANY = st.integers(0, 10**6)
 HOLDING = st.sampled_from(["no", "no", "take", "held", "stale"])
 
 
+@pytest.fixture(autouse=True)
+def _servers(request: pytest.FixtureRequest) -> None:
+    """Start what the store of a test needs."""
+    if "redis" in request.node.name:
+        request.getfixturevalue("redis_server")
+
+
 class Game(RuleBasedStateMachine):
     """A store, and what it should have."""
 
@@ -64,6 +71,7 @@ class Game(RuleBasedStateMachine):
         super().__init__()
         self.place = Path(mkdtemp(prefix="hansard-"))
         self.store = self.opened()
+        self.left: list[Store] = []
         self.there: dict[str, Spoken] = {}
         self.gone: list[Append] = []
         self.count = 0
@@ -74,7 +82,8 @@ class Game(RuleBasedStateMachine):
         for name in self.there:
             self.store.delete(name)
         assert self.store.list().conversations == ()
-        self.store.close()
+        for store in (self.store, *self.left):
+            store.close()
         shutil.rmtree(self.place, ignore_errors=True)
 
     def opened(self) -> Store:
@@ -301,6 +310,8 @@ class Game(RuleBasedStateMachine):
         """Open the place again, whether or not whoever had it has closed it."""
         if closing:
             self.store.close()
+        else:
+            self.left.append(self.store)
         self.store = self.opened()
 
     # -- what holds at all times ------------------------------------------------------------------

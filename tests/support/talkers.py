@@ -64,8 +64,14 @@ class Talker:
     def stream(self, *given: Any, **options: Any) -> Streamed:
         return Streamed(self.chat.stream(*given, **options), self._runner)
 
-    def close(self) -> None:
+    def close_chat(self) -> None:
         self._wait(self.chat.close())
+
+    def close(self) -> None:
+        """Close the chat and its model, whoever made that."""
+        self.close_chat()
+        model = self.chat.model
+        self._wait(model.close() if self._runner is None else model.aclose())
 
     def _wait(self, given: Any) -> Any:
         return given if self._runner is None else self._runner.run(_awaited(given))

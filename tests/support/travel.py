@@ -8,13 +8,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hansard import models
+from hansard import AsyncChat, Chat, models, user
 from hansard.testing.wire_server import WireServer
 from hansard.tools.tool import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from hansard import Reply
     from hansard.messages import ToolCall, ToolResult
     from hansard.models import Model
     from hansard.rawjson import JSONObject
@@ -25,6 +26,10 @@ __all__ = [
     "DIALECTS",
     "SYSTEM",
     "answers_of",
+    "options",
+    "own",
+    "travel",
+    "travel_async",
     "travel_model",
     "travel_server",
     "travel_tools",
@@ -110,3 +115,56 @@ def _schema(dialect: str, fields: dict[str, JSONObject], required: list[str]) ->
 def answers_of(calls: Iterable[ToolCall]) -> list[ToolResult]:
     """What the example's tools say to these calls."""
     return [call.answer(_RESULTS[call.id]) for call in calls]
+
+
+# -- the caller -----------------------------------------------------------------------------------
+
+
+def options(server: WireServer) -> dict[str, Any]:
+    return {"tools": travel_tools(server.wire_format), "run_tools": False, "system": SYSTEM}
+
+
+def own(server: WireServer) -> Model:
+    """Give the model that reaches a server by our own transport."""
+    return travel_model(server.wire_format, base_url=server.url, api_key="k", retries=0)
+
+
+def next_said(replies: list[Reply]) -> list[Any]:
+    """What the caller says next: a question, results, results and a wish."""
+    if not replies:
+        return [user(ASKED)]
+    wish = [user(BOOKED)] if len(replies) == 2 else []
+    return [*answers_of(replies[-1].tool_calls), *wish]
+
+
+def travel(server: WireServer, model: Model, *, streamed: bool = False) -> list[Reply]:
+    replies: list[Reply] = []
+    with server, model:
+        chat = Chat(model, **options(server))
+        while len(replies) < 3:
+            state = replies[-1].state if replies else None
+            said = next_said(replies)
+            if streamed:
+                with chat.stream(state, *said) as stream:
+                    list(stream)
+                replies.append(stream.reply)
+            else:
+                replies.append(chat.send(state, *said))
+    return replies
+
+
+async def travel_async(server: WireServer, model: Model, *, streamed: bool = False) -> list[Reply]:
+    replies: list[Reply] = []
+    with server:
+        async with model:
+            chat = AsyncChat(model, **options(server))
+            while len(replies) < 3:
+                state = replies[-1].state if replies else None
+                said = next_said(replies)
+                if streamed:
+                    async with chat.stream(state, *said) as stream:
+                        _ = [part async for part in stream]
+                    replies.append(stream.reply)
+                else:
+                    replies.append(await chat.send(state, *said))
+    return replies

@@ -217,6 +217,8 @@ def parse() -> object:
 
 def equip() -> object:
     """Tools made and called, with arguments that fit and that do not."""
+    import hansard
+    from hansard.dialects.dialect import Ask
     from hansard.errors import Invalid, OutputMismatch, ToolError
     from hansard.messages import ToolCall
     from hansard.tools import outputs, policies, results
@@ -225,6 +227,8 @@ def equip() -> object:
     kinds, made = (dict[str, int], list[float], int | None), weather()
     gave: list[object] = [repr(made), made.parameters, policies.needs_intent("once")]
     gave += [outputs.output_schema(kind) for kind in kinds]
+    asks = [Ask("m", output=outputs.output_schema(kind)[0]) for kind in (list[float], int)]
+    gave += [hansard.dialect(name).request(ask).body for name in hansard.dialects() for ask in asks]
     context = ToolContext(call_id="a", tool_name="weather", idempotency_key="k")
     arguments = ('{"city":"Oslo","days":2}', '{"days":"two"}', "{")
     for call in [ToolCall("a", "weather", given) for given in arguments]:
@@ -302,6 +306,24 @@ STREAMS = (
     ),
 )
 """The events of a streamed answer of each dialect, in their order."""
+
+
+def stand() -> object:
+    from msgspec import Raw
+
+    from hansard.record.entries import Rewind, SliceEvent, spell
+    from hansard.record.loading import entries_in
+    from hansard.record.pages import Head, page_beside
+    from hansard.record.slices import Events, opaque, since
+
+    events = Events()
+    one = SliceEvent(seq=0, slice_type="S", item_type="I", item=Raw(b"{}"))
+    seed = SliceEvent(seq=1, slice_type="S", item_type="S", item=Raw(b"[1,2]"), seeds=True)
+    for entry in (one, seed, Rewind(seq=2, to=1)):
+        events.take(entry)
+    page, head = page_beside(Head("i", "openai"), [one], "c", first=True)
+    stands = [list(opaque(events.at(2))), since(None, events.last)]
+    return [spell([*stands, list(entries_in([page], None))]), page, head]
 
 
 def carried_out(effect: Effect, kept: Record, answers: list[Draft], at_us: int) -> Record:
@@ -416,6 +438,7 @@ EXERCISES: tuple[Callable[[], object], ...] = (
     parse,
     equip,
     turn,
+    stand,
 )
 
 WAYS_OUT = (

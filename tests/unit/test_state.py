@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 import re
 import subprocess
 import sys
@@ -19,8 +20,9 @@ import hansard
 from hansard import Limits, State
 from hansard.dialects import registry
 from hansard.dialects.openai_chat import OpenAIChat
-from hansard.errors import Invalid, SealBroken
+from hansard.errors import Invalid, InvalidState, SealBroken
 from hansard.messages import Usage
+from hansard.neutral import conversation_state
 from hansard.rawjson import DEPTH_MAX
 from hansard.record import blob, versions, views
 from hansard.record.entries import Compaction
@@ -103,6 +105,10 @@ REFUSED: dict[str, list[bytes]] = {
         PLAIN[:-30],
         PLAIN + b" ",
         forged(rest=b'"count":0,"next":0'),
+        forged(rest=b'"count":0,"next":0,"heads":null'),
+        forged(rest=b'"count":0,"next":0,"heads":[],"turns":null'),
+        forged(rest=b'"count":0,"next":0,"heads":[],"open":{}'),
+        forged(rest=b'"count":0,"next":0,"heads":[],"compacted_us":%d' % 2**62),
         forged(rest=b'"count":-1,"next":0,"heads":[]'),
         forged(rest=b'"count":0,"next":0,"heads":[],"turn":"\\ud800"'),
         forged(rest=b'"count":0,"next":0,"heads":[],,'),
@@ -124,7 +130,7 @@ REFUSED: dict[str, list[bytes]] = {
         ),
     ],
     "corrupt_entry": [
-        opened(b"{}"),
+        opened(b'[{"kind":"mark","seq":0,"name":"late","at_us":%d}]' % 2**62),
         opened(b'[{"kind":"unheard of","seq":0}]'),
         opened(b'[{"kind":"turn.begin","seq":"0","turn_id":"t"}]'),
         opened(b'[{"kind":"mark","seq":0,"name":"\\ud800"},{"kind":"mark"}]'),
@@ -250,6 +256,43 @@ def test_a_state_may_have_so_many_messages_and_not_one_more(version: int) -> Non
     assert rejected(data, Limits(messages_max=1)).reason == "too_large"
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_state_may_nest_so_deep_and_not_deeper(version: int) -> None:
+    writer = Writer()
+    writer.say(b'{"role":"user","content":"[[[[","x":[[[]]]}', "append")
+    data = hansard.save(writer.record, version=version)
+    assert load(data, Limits(depth_max=6)).rejected is None
+    assert rejected(data, Limits(depth_max=5)).reason == "too_deep"
+
+
+@pytest.mark.parametrize(
+    ("limits", "found"),
+    [
+        (Limits(size_max=300), "300 bytes"),
+        (Limits(unpacked_max=300), "300 bytes, unpacked"),
+        (Limits(messages_max=1), "1 messages, found 2"),
+    ],
+)
+def test_what_would_not_be_loaded_again_is_not_saved_without_a_word(
+    limits: Limits, found: str
+) -> None:
+    record = Writer().exchange()
+    compress: Literal["gzip"] | None = "gzip" if "unpacked" in found else None
+    with pytest.raises(InvalidState, match=f"at most {found}") as caught:
+        hansard.save(record, compress=compress, limits=limits)
+    assert caught.value.reason == "too_large"
+    assert load(caught.value.state).rejected is None
+    assert hansard.save(record, limits=Limits()) == hansard.save(record)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_what_was_loaded_can_be_pickled(version: int) -> None:
+    loaded = load(hansard.save(Writer().exchange(), version=version))
+    again = pickle.loads(pickle.dumps(loaded))  # noqa: S301 -- our own bytes
+    assert hansard.save(again.record) == hansard.save(loaded.record)
+    assert hansard.save(again.record, version=1) == hansard.save(loaded.record, version=1)
+
+
 def test_the_size_is_judged_before_a_seal_is_opened() -> None:
     sealed = hansard.save(Writer().exchange(), keyring=KEYRING, owner="u7")
     limits = Limits(size_max=len(sealed) - 1)
@@ -341,6 +384,16 @@ def test_more_messages_than_a_forged_state_admits_are_refused_in_little_memory(
         [sys.executable, "-c", CROWD, name], input=data, capture_output=True, check=False
     )
     assert (done.stdout, done.stderr) == (b"1 corrupt_blob\n", b"")
+
+
+@pytest.mark.parametrize("at_us", [10**18, -(10**18), 10**40])
+def test_a_time_for_which_there_is_no_date_is_refused_when_somebody_looks(at_us: int) -> None:
+    """It stands in a header, and headers are not looked at before."""
+    raw = b'{"role":"user","content":"Hi"}'
+    rest = b'"count":1,"next":1,"heads":[[0,0,%d,"user","append"]]' % at_us
+    record = load(forged(rest=rest, messages=raw)).record
+    with pytest.raises(hansard.DecodeError, match="expected headers"):
+        conversation_state(record)
 
 
 def test_a_great_many_messages_are_not_too_many() -> None:

@@ -21,6 +21,7 @@ from .. import rawjson
 from ..errors import DecodeError, Unsayable
 from ..messages import Draft, Media, Message, Native, Text, ToolResult
 from .failures import read_failure
+from .given import check_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -83,6 +84,11 @@ class Ask(msgspec.Struct, frozen=True):
     output_name: str = "answer"
     stream: bool = False
     parameters: Mapping[str, JSON] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raise `Invalid` for parameters that are no JSON."""
+        for name, value in self.parameters.items():
+            check_json(f"the request parameter {name}", value)
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -242,14 +248,16 @@ class Dialect(ABC):
     def say(self, draft: Draft) -> tuple[Message, ...]:
         """Say a draft, or raise `Unsayable` where anything of it would be lost."""
         composition = self.compose(draft)
-        self._refuse(composition.losses, f"in a {draft.role} message")
+        article = "an" if draft.role == "assistant" else "a"
+        self._refuse(composition.losses, f"in {article} {draft.role} message")
         return tuple([Message(self, raw) for raw in composition.messages])
 
     def _refuse(self, losses: Sequence[Loss], where: str) -> None:
         """Raise `Unsayable` where anything was lost."""
         if losses:
             raise Unsayable(
-                f"{self.name} cannot say {losses[0].part} {where}: {losses[0].reason}",
+                f"{self.name} cannot say {losses[0].part} {where} without loss: "
+                f"{losses[0].reason}; leave it out, or say it otherwise",
                 dialect=self.name,
                 losses=losses,
             )

@@ -1,4 +1,4 @@
-"""What the answers of OpenAI's two interfaces have in common: errors, arguments, figures."""
+"""What the answers of OpenAI's two interfaces share: schemas, errors, arguments, figures."""
 
 from __future__ import annotations
 
@@ -8,11 +8,39 @@ from .. import rawjson
 from ..errors import DecodeError
 from ..messages import Usage
 from .fields import count, text_at
+from .schemas import STRUCTURE, every, is_closed, narrowed
 
 if TYPE_CHECKING:
     from ..messages import ToolCall
+    from ..rawjson import JSONObject
+    from .dialect import Ask
+    from .schemas import Taken
 
-__all__ = ["describe_error", "parses", "read_figures"]
+__all__ = ["describe_error", "parses", "read_figures", "say_schema"]
+
+_FORMATS = ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"]
+
+_STRICTLY: Taken = {
+    **STRUCTURE,
+    **dict.fromkeys(("pattern", "multipleOf", "minItems", "maxItems")),
+    **dict.fromkeys(("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")),
+    "format": _FORMATS,
+}
+"""The part of JSON schema that is followed to the letter."""
+
+
+def say_schema(ask: Ask, schema: JSONObject) -> JSONObject:
+    """Say which schema an answer is to follow: strictly, unless it is too open for that."""
+    strict = narrowed(schema, _STRICTLY)
+    if is_closed(strict) and every(strict, _requires_all):
+        return {"name": ask.output_name, "schema": strict, "strict": True}
+    return {"name": ask.output_name, "schema": schema, "strict": False}
+
+
+def _requires_all(schema: JSONObject) -> bool:
+    properties, required = schema.get("properties"), schema.get("required")
+    named = set(properties) if isinstance(properties, dict) else set()
+    return named <= (set(map(str, required)) if isinstance(required, list) else set())
 
 
 def describe_error(raw: bytes) -> str:

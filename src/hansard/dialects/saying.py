@@ -1,4 +1,4 @@
-"""What all who say a draft part by part have in common."""
+"""What OpenAI's two interfaces have in common where a draft is said part by part."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ Rules:
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,6 +23,7 @@ from ..errors import (
     DecodeError,
     HansardError,
     Invalid,
+    LeaseLost,
     NotAuthorized,
     Overloaded,
     ProviderError,
@@ -39,7 +41,7 @@ from .acts import READ, Act, Call, Commit, Open
 from .toolroom import Toolroom
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from ..dialects.dialect import Ask, Dialect, Request
     from ..record.entries import Entry
@@ -64,7 +66,8 @@ class Plan(msgspec.Struct, frozen=True):
     ``ask`` makes the question that a record comes to. ``deadline_s`` is on the clock
     ``monotonic_s``. ``tell`` and ``log_action`` are given observations and what tools report for
     people. ``name`` is what observers know the conversation by, if not by its id. ``transaction``
-    begins one for a tool to write in, where the record's store has them.
+    begins one for a tool to write in, where the record's store has them; it is told whether the
+    tool blocks.
     """
 
     rules: Rules
@@ -78,7 +81,7 @@ class Plan(msgspec.Struct, frozen=True):
     log_action: Callable[[Action], None] | None = None
     session: object = None
     name: str = ""
-    transaction: Callable[[], object] | None = None
+    transaction: Callable[[bool], object] | None = None
 
 
 class Drive:
@@ -130,10 +133,13 @@ class Drive:
             ended = yield from self._run(tools)
         except GeneratorExit:
             raise
-        except BaseException:
+        except BaseException as error:
             yield from tools.stop()
             if self._is_committing:
                 self._take_back_intents()
+                if isinstance(error, LeaseLost):  # What tools came to may still have a place.
+                    with suppress(LeaseLost):
+                        yield from self.commit()
             else:
                 yield from self.commit()
             self._tell_end()
@@ -159,10 +165,21 @@ class Drive:
                     yield from self.commit()
                     return effect
             if starts or (running and not effects):
-                yield from self.commit()
-                yield from tools.work(starts)
+                yield from self._work(tools, starts)
             if self.record.turn is not None:
                 self._rounds = self.record.turn.rounds
+
+    def _work(
+        self, tools: Toolroom, starts: Sequence[RunTool | AskTool]
+    ) -> Generator[Act, object, None]:
+        """Run tools, unless others have recorded what may change what is to be done.
+
+        Intents come behind messages only, which change nothing.
+        """
+        intends = any([isinstance(entry, Intent) for entry in self._staged])
+        moved = yield from self.commit()
+        if intends or not moved:
+            yield from tools.work(starts)
 
     def _finished(self, append: Append) -> Iterator[CallFinished]:
         """Tell of the calls that are answered without being run."""
@@ -178,8 +195,9 @@ class Drive:
 
     def commit(
         self, within: Transaction | AsyncTransaction | None = None
-    ) -> Generator[Act, object, None]:
-        """Make durable what is staged, if anything is."""
+    ) -> Generator[Act, object, bool]:
+        """Make durable what is staged, if anything is; say whether it came behind others."""
+        led_to = None
         if self._staged:
             self._is_committing = True
             led_to = yield Commit(tuple(self._staged), self.record, within)
@@ -188,6 +206,7 @@ class Drive:
             if led_to is not None:
                 self.record = led_to  # type: ignore[assignment]
             self.committed = self.record
+        return led_to is not None
 
     def _take_back_intents(self) -> None:
         """Leave out that calls were about to start. They have not, as that was to be durable."""
@@ -205,7 +224,8 @@ class Drive:
 
     def _call_model(self) -> Generator[Act, object, None]:
         request = self._request()
-        yield from self.commit()
+        if (yield from self.commit()):
+            return  # What others have recorded may change what is to be done, or said.
         self.in_time()
         self._asked_s = self.plan.monotonic_s()
         try:

@@ -115,7 +115,8 @@ class Toolroom:
         drive = self._drive
         if drive.plan.transaction is None or drive.rules.policy(run.tool) != "transactional":
             return
-        begun: Transaction | AsyncTransaction = yield Do(drive.plan.transaction)  # type: ignore[assignment]
+        call = partial(drive.plan.transaction, not run.tool.is_async)
+        begun: Transaction | AsyncTransaction = yield Do(call)  # type: ignore[assignment]
         run.transaction = begun
         run.context = replace(run.context, connection=begun.connection)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import os
 
     from ..rawjson import JSON
+    from ..transports.local import Route
     from ..transports.transport import AsyncTransport, Transport
 
 __all__ = ["local"]
@@ -65,29 +66,21 @@ def local(
         raise Invalid(f"expected a model's file in the GGUF format, found none at {file}")
     spoken = registered(dialect)
 
-    def blocking() -> Transport:
-        from ..transports.local import LocalTransport, Settings, serve
+    def route() -> Route:
+        from ..transports.local import Route, Settings, serve
 
-        settings = Settings(str(file.resolve()), file.stem, n_ctx, threads, chat_template)
-        return LocalTransport(
-            serve(settings),
-            spoken,
-            start_timeout_s=start_timeout_s,
-            timeout_s=timeout_s,
-            retries=retries,
-        )
+        server = serve(Settings(str(file.resolve()), file.stem, n_ctx, threads, chat_template))
+        return Route(server, spoken, start_timeout_s, timeout_s, retries)
+
+    def blocking() -> Transport:
+        from ..transports.local import LocalTransport
+
+        return LocalTransport(route())
 
     def under_asyncio() -> AsyncTransport:
-        from ..transports.local import AsyncLocalTransport, Settings, serve
+        from ..transports.local import AsyncLocalTransport
 
-        settings = Settings(str(file.resolve()), file.stem, n_ctx, threads, chat_template)
-        return AsyncLocalTransport(
-            serve(settings),
-            spoken,
-            start_timeout_s=start_timeout_s,
-            timeout_s=timeout_s,
-            retries=retries,
-        )
+        return AsyncLocalTransport(route())
 
     return Model(
         spoken, file.stem, LazyTransport(blocking), LazyAsyncTransport(under_asyncio), parameters

@@ -31,6 +31,8 @@ def model(spec: str | Model) -> Model:
     """
     if isinstance(spec, Model):
         return spec
+    if not isinstance(spec, str):
+        raise Invalid(f"expected a model or the name of one, found {spec!r}")
     provider, colon, name = spec.partition(":")
     make = _MAKERS.get(provider)
     if make is None or not (name or (provider == "local" and not colon)):

@@ -84,7 +84,8 @@ class ConversationState(msgspec.Struct, frozen=True):
     """A whole conversation.
 
     ``input_messages`` were said since the last answer, and ``provider_payload`` has them as native
-    messages; both are empty in a conversation where the model spoke last.
+    messages; both are empty in a conversation where the model spoke last. ``prompt_digest`` covers
+    the words of the prompt, as far as that is known.
     """
 
     evaluation_id: str
@@ -96,6 +97,7 @@ class ConversationState(msgspec.Struct, frozen=True):
     state_id: UUID = msgspec.field(default_factory=clock.new_id)
     input_messages: tuple[ConversationMessage, ...] = ()
     provider_payload: Mapping[str, Any] | None = None
+    prompt_digest: str = ""
 
     def __post_init__(self) -> None:
         _expect_role("system", self.system_message)

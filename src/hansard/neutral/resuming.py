@@ -13,7 +13,7 @@ from ..dialects.registry import dialect as registered
 from ..errors import DecodeError, Invalid, UnknownDialect
 from ..messages import Draft, Message, Text, ToolCall, ToolResult
 from .convert import Converted, LossReport, convert
-from .rounds import words
+from .rounds import is_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -114,7 +114,7 @@ class _Carried:
         self.sources += native
         self._native = True
         after = native[len(before) + 1 :]
-        self._among_results = [message.text for message in after if words(message)]
+        self._among_results = [message.text for message in after if is_input(message)]
 
     def take_records(self, stretch: _Stretch) -> None:
         """Say a stretch by its records."""

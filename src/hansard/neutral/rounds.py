@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..messages import Message, Part, ToolCall
     from ..record.entries import PromptIdentity
 
-__all__ = ["Heard", "Rounds", "words"]
+__all__ = ["Heard", "Rounds", "is_input", "words"]
 
 _NAMESPACE = UUID("0f5b7a52-5f0c-4c0a-9d6e-6f2f3c1c7d11")
 """Under which all ids of the view are made. Never to be changed."""
@@ -48,6 +48,11 @@ class Heard(NamedTuple):
 def words(message: Message) -> list[Part]:
     """Give what is in a message besides results."""
     return [part for part in message.parts if not isinstance(part, ToolResult)]
+
+
+def is_input(message: Message) -> bool:
+    """Whether a message says something to the model that is no result, be it nothing at all."""
+    return bool(words(message)) or not message.tool_results
 
 
 class _Round:
@@ -80,7 +85,7 @@ class Rounds:
             self._inputs, self._messages = [], []
         else:
             self._messages.append(message)
-            if words(message) or not results or not self._rounds:
+            if is_input(message) or not self._rounds:
                 self._inputs.append(heard)
         if results and self._rounds:
             last = self._rounds[-1]
@@ -102,6 +107,7 @@ class Rounds:
             state_id=self._id("state"),
             input_messages=self._said(self._inputs, orphans=not self._rounds),
             provider_payload=_payload(self._messages),
+            prompt_digest=prompt.digest,
         )
 
     def _turn(self, number: int, heard: _Round) -> ConversationTurn:

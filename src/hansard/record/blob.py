@@ -22,7 +22,7 @@ from .. import rawjson
 from ..dialects.dialect import splice_body
 from ..errors import DecodeError
 from .context import Context
-from .entries import decode_entries, encode_entries, spell
+from .entries import Time, decode_entries, encode_entries, spell
 from .heads import Headed, LineHead, decoded, heads_of
 from .record import Record
 from .turns import TurnHead, ended
@@ -62,7 +62,7 @@ class _Rest(msgspec.Struct, frozen=True, omit_defaults=True):
     tidy: bool = True
     plain: bool = True
     tokens: int | None = None
-    compacted_us: int | None = None
+    compacted_us: Time | None = None
 
 
 _RAW_MEMBERS = ("heads", "turns", "open")
@@ -157,9 +157,10 @@ def _grown(loaded: msgspec.Raw | None, new: Sequence[LineHead | TurnHead]) -> ms
     """Lengthen a JSON array without taking it apart."""
     if loaded is not None and not new:
         return loaded
-    known = bytes(loaded)[1:-1] if loaded is not None else b""
-    added = spell(new)[1:-1]
-    return msgspec.Raw(b"[" + known + (b"," if known and added else b"") + added + b"]")
+    added = spell(new)
+    if loaded is None or loaded == _NOTHING:
+        return msgspec.Raw(added)
+    return msgspec.Raw(b"%b,%b" % (bytes(loaded)[:-1], added[1:]))
 
 
 def _closed_turns(record: Record, loaded: LoadedRoot | None) -> list[TurnHead]:
@@ -208,6 +209,8 @@ def _record(
         rest = _decode_rest(end)
     except (msgspec.DecodeError, RecursionError):
         rest = _decode_rest_odd(end)
+    if not all([bytes(memoryview(raw)[:1]) == b"[" for raw in (rest.heads, rest.turns, rest.open)]):
+        raise DecodeError("expected headers, turns and entries in arrays", reason="corrupt_blob")
     dialect = find(_name(start[1]))
     record = Record(
         _name(start[2]),

@@ -115,6 +115,13 @@ class Stored(Root):
         self.plain = plain
         self._sent: bytes | None = None
 
+    def __getstate__(self) -> dict[str, object]:
+        """Pickle the bytes of which slices were kept."""
+        return {
+            name: bytes(value) if isinstance(value, memoryview) else value
+            for name, value in vars(self).items()
+        }
+
     def items(self) -> list[bytes]:
         """The elements that stand here, checked, as nobody has looked at them yet."""
         array = b"[%b]" % bytes(self.messages)
@@ -265,7 +272,8 @@ class Context:
         walked: list[bytes | memoryview] = []
         at = self
         while (known := at._known()) is None and at.line is not None and at.parent is not None:
-            walked.append(b"" if at.line.sent is None else dialect.splice(at.line.sent))
+            if (sent := at.line.sent) is not None:
+                walked.append(dialect.splice(sent))
             at = at.parent
         walked.append(at.root.segment() if known is None else known)
         pieces = [piece for piece in reversed(walked) if piece]

@@ -10,7 +10,7 @@ Times come from the caller's clock, in microseconds since 1970 (UTC).
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -34,6 +34,7 @@ __all__ = [
     "Rewind",
     "Said",
     "SliceEvent",
+    "Time",
     "TurnBegin",
     "TurnEnd",
     "decode_entries",
@@ -47,8 +48,17 @@ Author: TypeAlias = Literal["input", "append", "model", "tool"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+Time: TypeAlias = Annotated[
+    int,
+    msgspec.Meta(
+        ge=(datetime.min.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1),
+        le=(datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1),
+    ),
+]
+"""Microseconds since 1970, as far as there are dates for them."""
 
-def instant(at_us: int) -> datetime:
+
+def instant(at_us: Time) -> datetime:
     """Give an entry's time as an aware datetime."""
     return _EPOCH + timedelta(microseconds=at_us)
 
@@ -58,7 +68,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fi
 
     seq: int
     turn: int = 0
-    at_us: int = 0
+    at_us: Time = 0
 
 
 class CallKey(msgspec.Struct, frozen=True):
@@ -179,11 +189,15 @@ class Rewind(Head, frozen=True, tag="rewind"):
 
 
 class SliceEvent(Head, frozen=True, tag="slice"):
-    """An event on typed application state."""
+    """An event on typed application state.
+
+    One that ``seeds`` has a list of items, which stand in the place of all that was there before.
+    """
 
     slice_type: str
     item_type: str
     item: msgspec.Raw
+    seeds: bool = False
 
 
 Entry: TypeAlias = (

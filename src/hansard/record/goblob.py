@@ -148,7 +148,8 @@ def _spell(raw: bytes) -> bytes:
         gomessages.understood(spelled)
     except DecodeError as error:
         raise Unsayable(
-            f"expected a message that version 1 has words for: {error}; write version 2",
+            "expected a message that version 1 can hold, found one whose "
+            f"{error.path.removeprefix('message.')} is of another type; write version 2",
             dialect=_GO,
         ) from None
     return spelled

@@ -41,7 +41,9 @@ first that counted have no ``processed_length``."""
 _MASK = bytes.maketrans(b" \t\r\n<>&", b"_\0\0\0\0\0\0")
 _PIECE = 1 << 16
 _DEPTH_OF_ANY_KIND = 6
-MESSAGES_MAX = 1_000_000
+MESSAGES_MAX = 100_000
+"""A message can take three bytes in a blob, and a thousand times that once it is looked at."""
+
 _MESSAGE_SIZE_MIN = len(b"{},")
 _INTEGER = re.compile(rb"-?[0-9]{1,19}")
 _INTEGERS = range(-(2**63), 2**63)

@@ -16,7 +16,7 @@ from .. import rawjson
 from ..errors import DecodeError
 from ..messages import Finish, Role, Usage
 from .context import Line, Stored
-from .entries import Author, Compaction, Said
+from .entries import Author, Compaction, Said, Time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,7 +36,7 @@ class LineHead(msgspec.Struct, frozen=True, array_like=True):
 
     seq: int
     turn: int
-    at_us: int
+    at_us: Time
     role: Role
     author: Author | Literal["compaction"]
     items: Annotated[int, msgspec.Meta(ge=1)] = 1

@@ -158,11 +158,11 @@ def _missing(expected: int, found: int) -> DecodeError:
     )
 
 
-def entries_in(pages: Iterable[Page], dialect: Dialect) -> Iterator[Entry]:
-    """The entries of pages that follow each other, each once."""
+def entries_in(pages: Iterable[Page], dialect: Dialect | None) -> Iterator[Entry]:
+    """The entries of pages that follow each other, each once; without a dialect, `bare_entries`."""
     known = [*pages]
     for page, following in zip(known, [*known[1:], None], strict=False):
-        for entry in page.entries(dialect):
+        for entry in page.bare_entries() if dialect is None else page.entries(dialect):
             if page.first <= entry.seq and (following is None or entry.seq < following.first):
                 yield entry
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .entries import Entry
     from .record import Record
 
-__all__ = ["Head", "Page", "Revision", "Span", "merge", "page_of"]
+__all__ = ["Head", "Page", "Revision", "Span", "merge", "page_beside", "page_of"]
 
 Span: TypeAlias = tuple[int, int]
 """A stretch of the log: from the entry of the one number up to that of the other, without it."""
@@ -233,6 +233,26 @@ def page_of(
         compacted_us=closed.compacted_us,
         lineage=head.lineage,
     )
+
+
+def page_beside(
+    head: Head, entries: Sequence[Entry], commit: str, *, first: bool = False
+) -> tuple[Page, Head]:
+    """Make the page of entries that change nothing of the context, knowing no more than the head.
+
+    It goes on with the last stretch of the log, unless it is the very ``first`` page.
+    """
+    page = Page(
+        first=entries[0].seq,
+        next=entries[-1].seq + 1,
+        meta=b"\n".join(
+            (encode_entries([*entries]), b"[]", spell([(entries[0].seq, commit)]), b"[]")
+        ),
+        body=b"",
+        starts=first,
+    )
+    *spans, (begins, _) = ((0, 0),) if first else head.spans
+    return page, msgspec.structs.replace(head, seq=page.next, spans=(*spans, (begins, page.next)))
 
 
 def _added(before: Context, after: Context) -> list[Line] | None:

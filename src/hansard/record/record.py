@@ -474,6 +474,8 @@ def _pins(framed: Sequence[bytes], waiting: Sequence[Line]) -> list[bool]:
 
     What waited may stand after the results, as it was said, or among them: then those are pinned.
     """
+    if not waiting:
+        return [False] * len(framed)
     alone = 0
     for raw, line in zip(reversed(framed), reversed(waiting), strict=False):
         if raw != line.raw:

@@ -11,24 +11,29 @@ from ..stores.store import Metadata
 from ..talk.decisions import abandon
 from ..talk.streams import AsyncStream
 from .flows import entries_of, pending_of, settling
+from .restoring import restored, taken
 from .shared import SharedSession, with_shared
+from .slices import AsyncSlice, source_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Unpack
 
     from ..dialects.pairing import Repair
     from ..messages import Message, ToolCall, ToolResult
+    from ..neutral import LossReport
     from ..record.entries import Entry
     from ..stores.store import AsyncStore, Hold
     from ..talk.inputs import Input
     from ..talk.options import CallOptions
     from ..talk.reply import Reply
     from .ledger import Flow
+    from .snapshots import Snapshot
 
 __all__ = ["AsyncSession"]
 
 Given = TypeVar("Given")
+Item = TypeVar("Item")
 
 
 class AsyncSession(SharedSession):
@@ -134,6 +139,14 @@ class AsyncSession(SharedSession):
             await session.rewind(back)
         return session
 
+    async def snapshot(self) -> Snapshot:
+        """`Session.snapshot`. It is read at once, since `Snapshot.to_json` cannot wait."""
+        return await self._run(taken(self._slices, at_once=True))
+
+    async def restore(self, snapshot: Snapshot) -> LossReport:
+        """`Session.restore`."""
+        return await self._run(restored(self._flows, snapshot))
+
     async def metadata(self) -> Metadata:
         """`Session.metadata`."""
         return await self._run(self._flows.metadata())
@@ -146,6 +159,14 @@ class AsyncSession(SharedSession):
         """`Session.delete`."""
         await self._run(self._flows.delete())
 
+    def __getitem__(self, kind: type[Item]) -> AsyncSlice[Item]:
+        """`Session.__getitem__`."""
+        return AsyncSlice(source_of(kind, self._flows, self._slices), self._run)
+
+    async def carry_out(self, flow: Flow[Given]) -> Given:
+        """`Session.carry_out`."""
+        return await self._run(flow)
+
     def _driver(self) -> AsyncDriver[Any]:
         self._loop = asyncio.get_running_loop()
         return AsyncDriver(self._flows.chat.model.asyncio(), None)
@@ -154,7 +175,12 @@ class AsyncSession(SharedSession):
         driver: AsyncDriver[Given] = self._driver()
         return await driver.run(flow)
 
-    def _renew(self, hold: Hold) -> object:
+    def _renew(self, hold: Hold, renewed: Callable[[], None]) -> None:
         store = cast("AsyncStore", self._flows.ledger.store)
-        renewed = asyncio.run_coroutine_threadsafe(store.lease(self.name, hold), self._loop)
-        return renewed.result(self._flows.tenure.ttl_s)
+
+        async def renew() -> None:
+            await store.lease(self.name, hold)
+            renewed()
+
+        if self._loop.is_running():  # The loop, not this thread, waits for it.
+            asyncio.run_coroutine_threadsafe(renew(), self._loop)

@@ -10,24 +10,29 @@ from ..stores.store import Metadata
 from ..talk.decisions import abandon
 from ..talk.streams import Stream
 from .flows import entries_of, pending_of, settling
+from .restoring import restored, taken
 from .shared import SharedSession, with_shared
+from .slices import Slice, source_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Unpack
 
     from ..dialects.pairing import Repair
     from ..messages import Message, ToolCall, ToolResult
+    from ..neutral import LossReport
     from ..record.entries import Entry
     from ..stores.store import Hold
     from ..talk.inputs import Input
     from ..talk.options import CallOptions
     from ..talk.reply import Reply
     from .ledger import Flow
+    from .snapshots import Snapshot
 
 __all__ = ["Session"]
 
 Given = TypeVar("Given")
+Item = TypeVar("Item")
 
 
 class Session(SharedSession):
@@ -152,6 +157,25 @@ class Session(SharedSession):
             session.rewind(back)
         return session
 
+    def snapshot(self) -> Snapshot:
+        """Take a snapshot: where the conversation stands now, slices and all.
+
+        It costs next to nothing; `Snapshot.to_json`, which stands by itself, reads everything.
+        """
+        return self._run_locked(taken(self._slices, at_once=False))
+
+    def restore(self, snapshot: Snapshot) -> LossReport:
+        """Let the conversation stand where it stood when a snapshot was taken.
+
+        One of this very conversation is a rewind to there, and leaves a turn that is open now. One
+        of another is replayed here, from the start on, whatever was here before; a turn that is
+        open in it can be resumed, and needs a session in which there is nothing. One of another
+        dialect is said anew in this one: what could not be said is what this gives back.
+
+        Raises `SnapshotRestoreError`, having changed nothing, for one that does not fit.
+        """
+        return self._run(restored(self._flows, snapshot))
+
     def metadata(self) -> Metadata:
         """What is known of the conversation beside what is said in it."""
         return self._run(self._flows.metadata())
@@ -164,11 +188,28 @@ class Session(SharedSession):
         """Delete the conversation from its store."""
         self._run(self._flows.delete())
 
+    def __getitem__(self, kind: type[Item]) -> Slice[Item]:
+        """Give the slice of a type that was registered, or that of `ConversationState`.
+
+        Tools may use it too, while their turn is under way: ``context.session[Plan]``.
+        """
+        return Slice(source_of(kind, self._flows, self._slices), self._run_locked)
+
+    def carry_out(self, flow: Flow[Given]) -> Given:
+        """Carry out a flow of acts, for those who build on sessions, as loops are."""
+        return self._run(flow)
+
+    def _run_locked(self, flow: Flow[Given]) -> Given:
+        """Run what several threads may want at once."""
+        with self._slices.lock:
+            return self._run(flow)
+
     def _driver(self) -> BlockingDriver:
         return BlockingDriver(self._flows.chat.model.blocking(), None)
 
     def _run(self, flow: Flow[Given]) -> Given:
         return self._driver().run(flow)
 
-    def _renew(self, hold: Hold) -> object:
-        return self._flows.ledger.store.lease(self.name, hold)
+    def _renew(self, hold: Hold, renewed: Callable[[], None]) -> None:
+        self._flows.ledger.store.lease(self.name, hold)
+        renewed()

@@ -5,6 +5,7 @@ They are written once, for both kinds of session, whose drivers carry them out.
 
 from __future__ import annotations
 
+import inspect
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
 
     from ..chat import AsyncChat, Chat
     from ..messages import Message, ToolCall
-    from ..record.entries import Entry
+    from ..record.entries import Entry, PromptIdentity
     from ..record.record import Record
+    from ..stores.store import AsyncStore, Store
     from ..talk.inputs import Input
     from .ledger import Flow
     from .turns import OnBusy
@@ -68,8 +70,13 @@ class Flows:
         stream: bool = False,
         resumes: bool = False,
         anew: bool = False,
+        prompt: PromptIdentity | None = None,
+        committed: Callable[[Record], Flow[None]] | None = None,
     ) -> Turn:
-        """Take a talk through. ``session`` is what its tools are given as such."""
+        """Take a talk through. ``session`` is what its tools are given as such.
+
+        ``committed`` is carried out after each append, before anything depends on it.
+        """
         chat = self.chat
         options = chat.options.but(given)
         if options.checkpoint is not None:
@@ -79,10 +86,7 @@ class Flows:
             )
         inputs = read_inputs(messages, options.system, chat.model.dialect)
         rescue = partial(chat.keeping.rescue, owner="")
-        store = self.ledger.store
-        begin_transaction = (
-            store.begin if isinstance(store, Transactional | AsyncTransactional) else None
-        )
+        transaction = _transactions(self.ledger.store)
 
         def begin(record: Record, began: int | None) -> Talk:
             return Talk(
@@ -96,8 +100,9 @@ class Flows:
                 stream=stream,
                 resumes=resumes,
                 session=session,
-                transaction=begin_transaction,
+                transaction=transaction,
                 name=self.name,
+                prompt=prompt,
                 find=lambda record, _: None if began is None else turn_at(record, began),
             )
 
@@ -110,6 +115,7 @@ class Flows:
             turn_id=turn_id,
             anew=anew or resumes or bool(inputs.results) or not inputs.messages,
             timeout_s=options.timeout_s,
+            committed=committed,
         )
 
     # -- without the model ------------------------------------------------------------------------
@@ -173,7 +179,7 @@ class Flows:
         if ledger.head is None or ledger.head.seq == 0:
             raise Invalid(f"expected a conversation named {self.name!r}, found none to fork")
         head, back = forked(ledger.head, record, None if at is None else point(record, at))
-        yield Do(partial(ledger.store.fork, self.name, new, head))
+        yield from ledger.certainly(partial(ledger.store.fork, self.name, new, head))
         return back
 
     # -- looking ----------------------------------------------------------------------------------
@@ -181,7 +187,8 @@ class Flows:
     def look(self, view: Callable[[Record], Given], *, whole: bool = False) -> Flow[Given]:
         """Give a view of the conversation as it is now; ``whole``, of all that ever was."""
         record = yield from (self.ledger.whole() if whole else self.ledger.fresh())
-        return view(record)
+        with self.ledger.reading():
+            return view(record)
 
     def history(self, *, everything: bool) -> Flow[tuple[Message, ...]]:
         """The messages of valid turns, or every message that was ever said."""
@@ -191,7 +198,8 @@ class Flows:
         head = self.ledger.head
         if head is not None and head.spans and head.spans[0][0]:  # It was compacted.
             record = yield from self.ledger.whole()
-        return views.curated(record)
+        with self.ledger.reading():
+            return views.curated(record)
 
     def metadata(self) -> Flow[Metadata]:
         """What is known of the conversation beside what is said in it."""
@@ -211,6 +219,17 @@ class Flows:
         """Delete the conversation from its store."""
         yield Do(partial(self.ledger.store.delete, self.name))
         self.ledger.forget()
+        self.ledger.head = None
+
+
+def _transactions(store: Store | AsyncStore) -> Callable[[bool], object] | None:
+    """Give what begins a transaction for a tool, which may block; None if the store has none."""
+    if not isinstance(store, Transactional | AsyncTransactional):
+        return None
+    begin: Callable[..., object] = store.begin
+    if inspect.iscoroutinefunction(begin):
+        return lambda blocking: begin(blocking=blocking)
+    return lambda _: begin()
 
 
 def pending_of(record: Record) -> tuple[ToolCall, ...]:

@@ -8,7 +8,8 @@ Every method is a generator of acts, to be carried out by a driver, blocking or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -22,11 +23,13 @@ from ..errors import (
     DecodeError,
     Invalid,
     InvalidTransition,
+    LeaseLost,
+    NoSuchConversation,
     RevisionConflict,
     StoreCorrupt,
     StoreUnavailable,
 )
-from ..record.entries import CallKey, Decision, Intent, Outcome
+from ..record.entries import CallKey, Decision, Intent, Outcome, Said
 from ..record.loading import Loading, entries_in, replay
 from ..record.pages import Head, page_of
 from ..record.record import Record
@@ -59,9 +62,10 @@ _RETRIES_S = (0.05, 0.2, 0.8)
 
 
 class Ledger:
-    """A conversation on a store. ``record`` and ``head`` are None where nothing is known.
+    """A conversation on a store. ``record`` is None where nothing is known for certain.
 
-    It is known to have come to the revision ``at_least``: less is refused.
+    ``head`` is then where it was last known to stand, if it ever was. The conversation is known
+    to have come to the revision ``at_least``: less is refused.
     """
 
     def __init__(
@@ -79,6 +83,10 @@ class Ledger:
         self.head: Head | None = None
         self.record: Record | None = None
 
+    def another(self) -> Ledger:
+        """A ledger of the same conversation that knows nothing yet: for who works beside this."""
+        return Ledger(self.store, self.name, self.dialect, at_least=self.at_least)
+
     @property
     def empty(self) -> Record:
         """A conversation in which nothing was said."""
@@ -90,8 +98,13 @@ class Ledger:
         return None if self.head is None else self.head.revision
 
     def forget(self) -> None:
-        """Know nothing: whoever comes next reads again."""
-        self.head = self.record = None
+        """Know nothing for certain: whoever comes next reads again."""
+        self.record = None
+
+    def begin(self, incarnation: str) -> None:
+        """Begin a conversation under a name that its entries know it by already."""
+        self.head = Head(incarnation, self.dialect.name)
+        self.record = Record(incarnation, self.dialect)
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -102,20 +115,18 @@ class Ledger:
     def load(self) -> Flow[Record]:
         """Read all that is needed to go on."""
         loading: Loading | None = yield Do(partial(self.store.read, self.name))  # type: ignore[assignment]
-        self._check_reached(None if loading is None else loading.head)
+        self.check_reached(None if loading is None else loading.head)
         if loading is None:
-            self.head = Head(clock.new_name(), self.dialect.name)
-            self.record = Record(self.head.incarnation, self.dialect)
-            return self.record
+            self.begin(clock.new_name())
+            return (yield from self.known())
         self._check_dialect(loading.head)
-        try:
+        with self.reading():
             self.record = loading.record(loading.head.incarnation, registry.dialect)
-        except (DecodeError, InvalidTransition) as error:
-            raise _corrupt(self.name, error) from error
         self.head = loading.head
         return self.record
 
-    def _check_reached(self, head: Head | None) -> None:
+    def check_reached(self, head: Head | None) -> None:
+        """Raise `StoreCorrupt` where a conversation stands before where it was known to stand."""
         least = self.at_least
         if least is None:
             return
@@ -140,51 +151,73 @@ class Ledger:
         if record is None or known is None:
             return (yield from self.load())
         head: Head | None = yield Do(partial(self.store.head, self.name))  # type: ignore[assignment]
-        if head is None and known.seq == 0:
+        if head == known or (head is None and known.seq == 0):
             return record
-        if head is None or head.incarnation != known.incarnation or head.dialect != known.dialect:
-            return (yield from self.load())
-        if head.seq > known.seq:
-            pages: Sequence[Page] = yield Do(  # type: ignore[assignment]
-                partial(self.store.pages, self.name, after=known.seq)
-            )
+        if head is not None and _may_follow(known, head):
             try:
-                for entry in entries_in(pages, self.dialect):
-                    if record.length <= entry.seq < head.seq:
-                        record = record.apply(entry)
-            except InvalidTransition:  # It was rewound to before what is known.
-                return (yield from self.load())
-            self.record, self.head = record, head
+                return (yield from self._follow(record, head))
+            except (InvalidTransition, NoSuchConversation):
+                pass  # It was rewound to before what is known, or has just been deleted.
+        return (yield from self.load())
+
+    def _follow(self, record: Record, head: Head) -> Flow[Record]:
+        """Go on from what is known to where others have come."""
+        pages: Sequence[Page] = yield Do(  # type: ignore[assignment]
+            partial(self.store.pages, self.name, after=record.length)
+        )
+        with self.reading(InvalidTransition):
+            for entry in entries_in(pages, self.dialect):
+                if record.length <= entry.seq < head.seq:
+                    record = record.apply(entry)
+        self.record, self.head = record, head
         return record
 
     def whole(self) -> Flow[Record]:
         """Give the conversation as it is now, with every entry that it ever had."""
-        record = yield from self.fresh()
-        if record.base == 0 or self.head is None:
+        yield from self.fresh()
+        return (yield from self._deepened())
+
+    def _deepened(self) -> Flow[Record]:
+        """Give what is known, with every entry before it."""
+        record, head = self.record, self.head
+        if record is None or head is None:
+            raise Invalid("expected a conversation that was read, found none")
+        if record.base == 0:
             return record
         pages: Sequence[Page] = yield Do(partial(self.store.pages, self.name))  # type: ignore[assignment]
-        seq = self.head.seq
-        try:
-            entries = [entry for entry in entries_in(pages, self.dialect) if entry.seq < seq]
-            self.record = replay(self.head.incarnation, self.dialect, entries)
-        except (DecodeError, InvalidTransition) as error:
-            raise _corrupt(self.name, error) from error
-        if self.record.length != seq:
-            missing = DecodeError(f"expected {seq} entries", reason="missing_page")
-            raise _corrupt(self.name, missing)
-        return self.record
+        with self.reading():
+            entries = [entry for entry in entries_in(pages, self.dialect) if entry.seq < head.seq]
+            record = replay(head.incarnation, self.dialect, entries)
+            if record.length != head.seq:
+                raise DecodeError(f"expected {head.seq} entries", reason="missing_page")
+        self.record = record
+        return record
 
     def begun(self, turn_id: str) -> Flow[int | None]:
-        """Say where the turn of an id began, and see to it that its entries are at hand."""
+        """Say where the turn of an id began, as of now.
+
+        If that is within what is known, its entries are at hand then, and nothing more is known.
+        """
         seq: int | None = yield Do(partial(self.store.find, self.name, turn_id))  # type: ignore[assignment]
-        if seq is None:
-            return None
-        record = yield from self.known()
-        if seq >= record.length:
-            record = yield from self.fresh()
-        if turn_at(record, seq) is None and (record.turn is None or record.turn.begin.seq != seq):
-            yield from self.whole()
+        record = self.record
+        if seq is None or record is None or seq >= record.length:
+            return seq
+        is_open = record.turn is not None and record.turn.begin.seq == seq
+        with self.reading():
+            is_here = is_open or turn_at(record, seq) is not None
+        if not is_here:
+            yield from self._deepened()
         return seq
+
+    @contextmanager
+    def reading(self, *passed: type[Exception]) -> Iterator[None]:
+        """Raise `StoreCorrupt` for what nobody can have written; ``passed`` goes through."""
+        try:
+            yield
+        except (DecodeError, InvalidTransition) as error:
+            if isinstance(error, passed):
+                raise
+            raise _corrupt(self.name, error) from error
 
     # -- writing ----------------------------------------------------------------------------------
 
@@ -204,10 +237,16 @@ class Ledger:
         if self.record is None or self.head is None:
             raise Invalid("expected a conversation that was read, found none")
         page, head = page_of(self.head, self.record, after, entries, clock.new_name())
-        call = partial(self.store.append, self.name, page, head, hold=hold, turn_id=turn_id)
-        receipt = yield from self._certainly(call)
+        receipt = yield from self.put(page, head, hold=hold, turn_id=turn_id)
         self.head, self.record = head, after
         return receipt
+
+    def put(
+        self, page: Page, head: Head, *, hold: Hold | None = None, turn_id: str | None = None
+    ) -> Flow[Receipt]:
+        """Append a page as it is. What is known here is for the caller to see to."""
+        call = partial(self.store.append, self.name, page, head, hold=hold, turn_id=turn_id)
+        return (yield from self.certainly(call))
 
     def append_within(
         self,
@@ -230,8 +269,8 @@ class Ledger:
             raise
         self.head, self.record = head, after
 
-    def _certainly(self, call: Callable[[], object]) -> Flow[Receipt]:
-        """Append, again where nobody knows whether it was: a store knows an append again."""
+    def certainly(self, call: Callable[[], object]) -> Flow[Receipt]:
+        """Append or fork, again where nobody knows whether it was: a store knows it again."""
         waits = iter(_RETRIES_S)
         while True:
             try:
@@ -241,7 +280,7 @@ class Ledger:
                 if wait_s is None:
                     self.forget()
                     raise
-            except (RevisionConflict, Busy):
+            except (RevisionConflict, Busy, LeaseLost):  # Nothing has changed, for certain.
                 raise
             except BaseException:
                 self.forget()
@@ -251,14 +290,25 @@ class Ledger:
     def rebased(self, entries: Sequence[Entry]) -> Flow[tuple[Record, tuple[Entry, ...]]]:
         """Put entries behind what others have appended meanwhile; give where they lead, and them.
 
-        Raises `InvalidTransition` where they may not follow that.
+        Messages change nothing. Outcomes come behind whatever it is: they are what has happened.
+        Raises `InvalidTransition` for what others have not left room for.
         """
         record = yield from self.fresh()
         first = entries[0].seq
+        if not all([isinstance(entry, Outcome) for entry in entries]):
+            meanwhile = record.entries(first)
+            if record.turn is None or not all([isinstance(each, Said) for each in meanwhile]):
+                raise InvalidTransition("expected a turn about which nobody else has decided")
         moved = tuple([_moved(entry, first, record.length - first) for entry in entries])
         for entry in moved:
             record = record.apply(entry)
         return record, moved
+
+
+def _may_follow(known: Head, head: Head) -> bool:
+    """Whether one head may be of the same conversation as another, further on."""
+    same = (head.incarnation, head.dialect) == (known.incarnation, known.dialect)
+    return same and head.seq > known.seq
 
 
 def _moved(entry: Entry, first: int, by: int) -> Entry:

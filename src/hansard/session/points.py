@@ -70,7 +70,7 @@ def forked(head: Head, record: Record, at: int | None) -> tuple[Head, int | None
             incarnation=child.incarnation,
             lineage=lineage,
             seq=parts,
-            spans=there.spans[:-1],
+            spans=tuple([(first, min(end, parts)) for first, end in there.spans if first < parts]),
             turn=before,
         ),
         None,

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from inspect import cleandoc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import Invalid
 from .flows import Flows
 from .ledger import Ledger
-from .tenure import Tenure, owner_name
+from .reducers import append_all
+from .slice_flows import SliceFlows
+from .tenure import Tenure
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Self
 
     from ..chat import AsyncChat, Chat
     from ..record.pages import Revision
     from ..stores.store import AsyncStore, Hold, Store
+    from .reducers import Reducer
     from .turns import OnBusy
 
 __all__ = ["SharedSession", "with_shared"]
+
+Kind = TypeVar("Kind", bound=type)
 
 
 class SharedSession:
@@ -49,7 +55,8 @@ class SharedSession:
         if not lease_s > 0:
             raise Invalid(f"expected lease_s= above 0, found {lease_s!r}")
         ledger = Ledger(store, name, chat.model.dialect, at_least=at_least)
-        self._flows = Flows(chat, ledger, Tenure(owner_name(), lease_s, self._renew), busy)
+        self._flows = Flows(chat, ledger, Tenure(lease_s, self._renew), busy)
+        self._slices = SliceFlows(ledger)
 
     @property
     def name(self) -> str:
@@ -61,15 +68,42 @@ class SharedSession:
         """How far the conversation had come when this session last looked; None before that."""
         return self._flows.ledger.revision
 
+    @property
+    def parts(self) -> tuple[Flows, SliceFlows]:
+        """The flows of the conversation and of its slices, for those who build on sessions."""
+        return self._flows, self._slices
+
+    def register(
+        self,
+        kind: Kind,
+        reducer: Reducer = append_all,
+        *,
+        name: str | None = None,
+        events: tuple[type, ...] = (),
+    ) -> Kind:
+        """Keep a slice of a type, a dataclass or a `msgspec.Struct`, and give the type back.
+
+        ``reducer`` says what becomes of the items when one is appended: `append_all`,
+        `replace_latest`, `upsert_by`, or a function of yours. ``events`` are further types that
+        may be appended, for a reducer of yours to take. ``name`` is what the slice is called on
+        the record, so that the type can be moved; if left out, it is ``module:Name``.
+
+        Nothing is recorded by this. What others have put into a slice that is not registered is
+        kept, and is there once it is.
+        """
+        return self._slices.folding.types.register(kind, reducer, name=name, events=events)
+
     @abstractmethod
-    def _renew(self, hold: Hold) -> object:
-        """Renew the lease. This is called in a thread of its own."""
+    def _renew(self, hold: Hold, renewed: Callable[[], None]) -> None:
+        """Renew the lease, and tell when that has come through. Called in a thread of its own."""
 
     def _beside(self, name: str) -> Self:
         """Make a session of another conversation on the same store."""
         flows = self._flows
         lease_s = flows.tenure.ttl_s
-        return type(self)(flows.chat, flows.ledger.store, name, busy=flows.busy, lease_s=lease_s)
+        made = type(self)(flows.chat, flows.ledger.store, name, busy=flows.busy, lease_s=lease_s)
+        made._slices.folding.types = self._slices.folding.types.copy()  # noqa: SLF001 - its own kind
+        return made
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"

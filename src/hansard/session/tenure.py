@@ -15,47 +15,50 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from .. import clock
-from ..errors import HansardError, LeaseLost
 from ..stores.store import Hold
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Tenure", "owner_name"]
-
-
-def owner_name() -> str:
-    """Make a name for one who works on conversations, which says where to look for them."""
-    return f"{_host()}:{os.getpid()}:{clock.new_name()[:8]}"
-
-
-@cache
-def _host() -> str:
-    return socket.gethostname()
+__all__ = ["Tenure"]
 
 
 class Tenure:
     """The lease of one conversation, from one worker's side.
 
-    ``renew`` is told the hold with which to renew, from another thread.
+    ``asked`` says that it was asked for since it was last let go of: who was cut off then cannot
+    know whether it was taken. ``renew`` is told, in another thread, the hold with which to renew,
+    and whom to tell when that has come through. What fails then is noticed by whoever goes on.
     """
 
-    def __init__(self, owner: str, ttl_s: float, renew: Callable[[Hold], object]) -> None:
-        self.owner = owner
+    def __init__(self, ttl_s: float, renew: Callable[[Hold, Callable[[], None]], object]) -> None:
         self.ttl_s = ttl_s
-        self.renew = renew
         self.fence: int | None = None
+        self.asked = False
+        self._renew = renew
+        self._name = clock.new_name()[:8]
         self._asked_s = 0.0
         self._until_s = 0.0
+
+    @property
+    def owner(self) -> str:
+        """A name that nobody else goes by, not even in a fork of this process: where to look."""
+        return f"{_host()}:{os.getpid()}:{self._name}"
 
     @property
     def held(self) -> bool:
         """Whether the lease was taken and has not been let go of."""
         return self.fence is not None
 
+    @property
+    def overdue(self) -> bool:
+        """Whether it may have run out, as far as can be told from here."""
+        return self.fence is not None and time.monotonic() >= self._until_s
+
     def hold(self, *, last: bool = False) -> Hold:
         """What to append with: it takes the lease, or holds on to it, or lets go of it."""
         self._asked_s = time.monotonic()
+        self.asked = True
         # What begins and ends at once needs no lease.
         return Hold(self.owner, 0 if last else self.ttl_s, self.fence)
 
@@ -68,26 +71,28 @@ class Tenure:
 
     def ended(self) -> None:
         """Note that it is not held any more."""
+        self.asked = False
         if self.fence is not None:
             self.fence = None
             _RENEWALS.remove(self)
 
-    def check(self) -> None:
-        """Raise `LeaseLost` where it must have run out, as far as can be told from here."""
-        if self.fence is not None and time.monotonic() >= self._until_s:
-            raise LeaseLost(
-                f"expected to hold the lease of the conversation all the time, found that it was "
-                f"not renewed for {self.ttl_s} s: somebody else may be at work on it"
-            )
-
     def renew_now(self) -> None:
-        """Renew. What fails now is noticed at the next append."""
+        """Renew it, where it is held."""
         if (fence := self.fence) is None:
             return
-        began_s = time.monotonic()
-        with suppress(HansardError):
-            self.renew(Hold(self.owner, self.ttl_s, fence))
-            self._until_s = began_s + self.ttl_s
+        until_s = time.monotonic() + self.ttl_s
+
+        def renewed() -> None:
+            self._until_s = until_s
+
+        # Whatever fails, the renewals of others go on.
+        with suppress(Exception):
+            self._renew(Hold(self.owner, self.ttl_s, fence), renewed)
+
+
+@cache
+def _host() -> str:
+    return socket.gethostname()
 
 
 class _Renewals:
@@ -115,6 +120,11 @@ class _Renewals:
         with self._changed:
             self._due_s.pop(tenure, None)
 
+    def disown(self) -> None:
+        """Hold none of them any more."""
+        for tenure in self._due_s:
+            tenure.fence, tenure.asked = None, False
+
     def _run(self) -> None:
         while True:
             for tenure in self._wait():
@@ -140,8 +150,9 @@ _RENEWALS = _Renewals()
 
 
 def _begin_anew() -> None:
-    """A forked process has no such thread, and what it inherits is its parent's to renew."""
+    """A forked process has no such thread, and what it inherits is its parent's."""
     global _RENEWALS  # noqa: PLW0603 - there is one a process
+    _RENEWALS.disown()
     _RENEWALS = _Renewals()
 
 

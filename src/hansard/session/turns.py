@@ -19,7 +19,16 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ..drivers.acts import Call, Commit, Do, Open, Pause, StartJobs
-from ..errors import Busy, HansardError, InvalidTransition, LeaseLost, RevisionConflict, TimedOut
+from ..errors import (
+    Busy,
+    HansardError,
+    Invalid,
+    InvalidTransition,
+    LeaseLost,
+    NoSuchConversation,
+    RevisionConflict,
+    TimedOut,
+)
 from ..record.entries import TurnBegin
 
 if TYPE_CHECKING:
@@ -51,7 +60,8 @@ class Turn:
     """One talk, taken through on a ledger.
 
     ``begin`` makes the talk, from what is on record and where the turn of its id began. With
-    ``anew`` that depends on what others have recorded, and is read first.
+    ``anew`` that depends on what others have recorded, and is read first. ``committed`` is carried
+    out after each append.
     """
 
     ledger: Ledger
@@ -63,6 +73,7 @@ class Turn:
     anew: bool = False
     timeout_s: float | None = None
     talk: Talk | None = None
+    committed: Callable[[Record], Flow[None]] | None = None
 
     @property
     def state(self) -> State:
@@ -76,15 +87,18 @@ class Turn:
         until_s = None if self.timeout_s is None else time.monotonic() + self.timeout_s
         looks = chain(_LOOKS_S, repeat(_LOOKS_S[-1]))
         anew = self.anew
+        self._check_idle()
         try:
             while True:
                 try:
                     record, began = yield from self._look(anew=anew)
                     self.talk = self.begin(record, began)
+                    self.talk.deadline_s = until_s
                     return (yield from self._carry_out(self.talk))
                 except _Overtaken:
                     pass
                 except Busy as busy:
+                    self.tenure.ended()
                     if self.on_busy == "raise":
                         raise
                     if until_s is not None and time.monotonic() >= until_s:
@@ -92,6 +106,7 @@ class Turn:
                     yield Pause(next(looks))
                 anew = True
         except GeneratorExit:
+            self.tenure.ended()  # Nobody can let go of the lease any more: it runs out.
             raise
         except BaseException as error:
             yield from self._let_go()
@@ -99,21 +114,45 @@ class Turn:
             error.revision = self.ledger.revision  # type: ignore[attr-defined]
             raise
 
+    def _check_idle(self) -> None:
+        """Raise `Invalid` where this very session is in the middle of a turn."""
+        if self.tenure.held:
+            raise Invalid(
+                f"expected a session that is not in the middle of a turn, found one of "
+                f"{self.ledger.name!r} whose tool is running or whose stream is open: wait until "
+                "it has ended, or use append"
+            )
+
     def _look(self, *, anew: bool) -> Flow[tuple[Record, int | None]]:
-        """See where the conversation stands; where a turn is open, as the one at work on it."""
-        ledger = self.ledger
+        """See where the conversation stands; where a turn is open, as the one at work on it.
+
+        The turn is looked for last: one of which the record does not know yet would otherwise
+        be begun again.
+        """
+        try:
+            return (yield from self._look_at(self.ledger, anew=anew))
+        except NoSuchConversation:  # It was deleted just now.
+            raise _Overtaken from None
+
+    def _look_at(self, ledger: Ledger, *, anew: bool) -> Flow[tuple[Record, int | None]]:
         record = yield from (ledger.fresh() if anew else ledger.known())
-        began = None
-        if self.turn_id is not None:
-            began = yield from ledger.begun(self.turn_id)
-            record = yield from ledger.known()
         if record.turn is not None:
-            fence = yield Do(partial(ledger.store.lease, ledger.name, self.tenure.hold()))
-            self.tenure.took(fence)  # type: ignore[arg-type]
+            yield from self._take()
             record = yield from ledger.fresh()
-            if record.turn is None:  # It was finished just before.
-                yield from self._let_go()
-        return record, began
+        if record.turn is None:  # It may have been finished just before.
+            yield from self._let_go()
+        if self.turn_id is None:
+            return record, None
+        began = yield from ledger.begun(self.turn_id)
+        if began is not None and began >= record.length:
+            raise _Overtaken
+        return (yield from ledger.known()), began
+
+    def _take(self) -> Flow[None]:
+        """Take the lease, or hold on to it, as the only one at work from now on."""
+        lease = partial(self.ledger.store.lease, self.ledger.name, self.tenure.hold())
+        fence = yield Do(lease)
+        self.tenure.took(fence)  # type: ignore[arg-type]
 
     def _carry_out(self, talk: Talk) -> Flow[Reply]:
         """Pass on what a talk wants done, but for its commits: these are appended here."""
@@ -131,8 +170,8 @@ class Turn:
                 if isinstance(act, Commit):
                     given = yield from self._append(act)
                 else:
-                    if isinstance(act, Call | Open | StartJobs):
-                        self.tenure.check()
+                    if isinstance(act, Call | Open | StartJobs) and self.tenure.overdue:
+                        yield from self._take()
                     given = yield act
             except (GeneratorExit, _Overtaken, Busy):
                 acts.close()
@@ -143,6 +182,7 @@ class Turn:
     def _append(self, act: Commit) -> Flow[Record | None]:
         """Make entries durable, behind what others have appended; give where that leads, if so."""
         record, entries = act.record, act.entries
+        begins = isinstance(entries[0], TurnBegin)
         while True:
             hold = self.tenure.hold(last=record.turn is None)
             try:
@@ -153,14 +193,21 @@ class Turn:
                     record, entries, hold=hold, turn_id=self._id_of(entries[0])
                 )
             except RevisionConflict:
-                if not self.tenure.held:
+                if begins:
+                    self.tenure.ended()
                     raise _Overtaken from None
                 record, entries = yield from self._behind_others(act)
                 continue
+            except Busy as busy:
+                if begins:
+                    raise
+                raise LeaseLost(f"expected to hold the lease, found that {busy}") from busy
             if hold.ttl_s:
                 self.tenure.took(receipt.fence)
             else:
                 self.tenure.ended()
+            if self.committed is not None:
+                yield from self.committed(record)
             return None if record is act.record else record
 
     def _id_of(self, entry: Entry) -> str | None:
@@ -178,8 +225,8 @@ class Turn:
             ) from error
 
     def _let_go(self) -> Flow[None]:
-        """Let go of the lease, if it is held. Where that fails, it runs out by itself."""
-        if not self.tenure.held:
+        """Let go of the lease, if it may be held. Where that fails, it runs out by itself."""
+        if not self.tenure.asked:
             return
         hold = self.tenure.hold(last=True)
         self.tenure.ended()

@@ -42,10 +42,10 @@ def flags_of(page: Page) -> int:
 
 def columns_of(page: Page, head: Head) -> tuple[int, bytes | None, bytes, bytes]:
     """Give the flags, head, meta and body of a row: a small page is packed, with its head."""
-    if page.alone or page.size > _PACKED_MAX:
-        return flags_of(page), encode_head(head), page.meta, page.body
-    packed = pack(encode_head(head), page.meta, page.body)
-    return flags_of(page) | _PACKED, None, packed, b""
+    kept = encode_head(head)
+    if page.alone or page.size + len(kept) > _PACKED_MAX:
+        return flags_of(page), kept, page.meta, page.body
+    return flags_of(page) | _PACKED, None, pack(kept, page.meta, page.body), b""
 
 
 def head_from(flags: int, head: bytes | None, meta: bytes, incarnation: str) -> Head:

@@ -322,9 +322,9 @@ class AsyncSealedStore(AsyncStore):
 class _AsyncTransactionalSealed(AsyncSealedStore):
     """As `_TransactionalSealed`."""
 
-    async def begin(self) -> AsyncTransaction:
+    async def begin(self, *, blocking: bool = False) -> AsyncTransaction:
         """Begin a transaction."""
-        begun = await cast("AsyncTransactional", self._store).begin()
+        begun = await cast("AsyncTransactional", self._store).begin(blocking=blocking)
         return _AsyncSealedTransaction(begun, self._seals)
 
 

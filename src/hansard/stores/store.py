@@ -323,6 +323,6 @@ class AsyncTransaction(Protocol):
 class AsyncTransactional(Protocol):
     """`Transactional` under asyncio."""
 
-    async def begin(self) -> AsyncTransaction:
-        """`Transactional.begin`."""
+    async def begin(self, *, blocking: bool = False) -> AsyncTransaction:
+        """`Transactional.begin`. Where ``blocking``, a plain function is to write in it."""
         ...

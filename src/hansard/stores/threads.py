@@ -113,8 +113,9 @@ class TransactionalAsyncOver(AsyncOver):
         super().__init__(store)
         self._begins = begins
 
-    async def begin(self) -> AsyncTransactionOver:
+    async def begin(self, *, blocking: bool = False) -> AsyncTransactionOver:
         """Begin a transaction; one that is cancelled meanwhile is rolled back."""
+        del blocking  # Its connection blocks, whoever writes.
         handing = _Handing(self._begins)
         try:
             return AsyncTransactionOver(await asyncio.to_thread(handing.begin))

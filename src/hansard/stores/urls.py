@@ -128,7 +128,9 @@ def _whole(url: str) -> str:
 
 
 _POSTGRES = _Kind(_whole, ".postgres", "PostgresStore", "AsyncPostgresStore", ("pool_size",))
-_REDIS = _Kind(_whole, ".redis", "RedisStore", "AsyncRedisStore")
+_REDIS = _Kind(
+    _whole, ".redis", "RedisStore", "AsyncRedisStore", ("prefix", "assured", "timeout_s")
+)
 _KINDS = {
     "memory": _Kind(_no_place, ".memory", "MemoryStore"),
     "sqlite": _Kind(_sqlite_path, ".sqlite", "SQLiteStore"),
@@ -137,7 +139,7 @@ _KINDS = {
     "redis": _REDIS,
     "rediss": _REDIS,
     "unix": _REDIS,
-    "file": _Kind(_folder, ".jsonl", "JSONLinesStore"),
+    "file": _Kind(_folder, ".jsonl", "JSONLinesStore", options=("wait_s",)),
 }
 
 

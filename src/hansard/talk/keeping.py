@@ -83,21 +83,29 @@ class Keeping:
         )
 
     def save(self, record: Record, owner: str) -> State:
-        """Spell a record. Raises `Unsayable` where the version has no words for it."""
-        return save(
-            record,
-            version=self.version,
-            compress=self.compress,
-            keyring=self.keyring,
-            owner=owner,
-        )
+        """Spell a record.
+
+        Raises `Unsayable` where the version has no words for it, and `InvalidState` where it would
+        be too large to be loaded again.
+        """
+        return self._save(record, owner, self.version, self.limits)
 
     def rescue(self, record: Record, owner: str) -> State:
         """Spell a record for whoever catches an error: in the current version if it must be."""
         try:
-            return self.save(record, owner)
+            return self._save(record, owner, self.version, None)
         except Unsayable:
-            return save(record, compress=self.compress, keyring=self.keyring, owner=owner)
+            return self._save(record, owner, versions.CURRENT, None)
+
+    def _save(self, record: Record, owner: str, version: int, limits: Limits | None) -> State:
+        return save(
+            record,
+            version=version,
+            compress=self.compress,
+            keyring=self.keyring,
+            owner=owner,
+            limits=limits,
+        )
 
     def _tell(self, rejected: Rejected) -> None:
         _LOG.error(

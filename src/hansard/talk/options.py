@@ -36,7 +36,9 @@ ToolLike: TypeAlias = "Tool | ToolSpec | Callable[..., object]"
 class CallOptions(TypedDict, total=False):
     """What `Chat.send` and its like take by name. Every other name is a request parameter too.
 
-    What is None is not given. A request parameter that is to be null goes into ``parameters``.
+    What is None is not given; but None takes back what the chat has of ``tool_choice``, ``output``,
+    ``timeout_s``, ``on_action`` and ``checkpoint``. A request parameter that is to be null goes
+    into ``parameters``.
 
     - ``system``: leading system text; not stored, and given afresh with each call.
     - ``tools``: functions, `Tool` values, and `ToolSpec` values: ``native`` ones for tools that the
@@ -145,11 +147,15 @@ class Options:
                 )
 
     def but(self, given: Mapping[str, Any]) -> Options:
-        """Make the options of one call; what is None there stays as it is."""
+        """Make the options of one call. What is None there stays, unless it can be none at all."""
         if not given:
             return self
         named, parameters = split_options(given)
-        changes = {name: value for name, value in named.items() if value is not None}
+        changes = {
+            name: value
+            for name, value in named.items()
+            if value is not None or name in _MAY_BE_NONE
+        }
         if parameters:
             changes["parameters"] = {**self.parameters, **parameters}
         return replace(self, **changes)
@@ -193,6 +199,7 @@ class Options:
 
 
 _NAMES = frozenset([each.name for each in fields(Options)])
+_MAY_BE_NONE = frozenset([each.name for each in fields(Options) if each.default is None])
 _KNOWN = frozenset(CallOptions.__annotations__)
 
 

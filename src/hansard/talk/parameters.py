@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any
 
-from .. import rawjson
+from ..dialects.given import check_json
 from ..errors import Invalid
 
 __all__ = ["check_names", "check_values"]
@@ -60,14 +59,4 @@ def check_values(parameters: object) -> None:
             "expected no request parameter stream=: call stream(…) for a stream, send(…) for none"
         )
     for name, value in parameters.items():
-        _check_value(name, value)
-
-
-def _check_value(name: object, value: Any) -> None:  # noqa: ANN401 - anything may be given
-    try:
-        rawjson.dump_finite({name: value})
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise Invalid(
-            f"expected the request parameter {name}= to be JSON, found {type(value).__name__}: "
-            f"{error}"
-        ) from None
+        check_json(f"the request parameter {name}=", value)

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..errors import AnswerCut, InvalidAnswer, OutputMismatch, Unsayable
-from ..messages import Message, Usage
+from ..messages import Message, Refusal, Usage
 from ..record.entries import Attempt, Said, TurnEnd
 
 if TYPE_CHECKING:
@@ -103,10 +103,21 @@ class Reply:
         if self._decode is None or self._waits:
             return None
         try:
-            return self._decode(self.text)
+            return self._decode(self._said())
         except OutputMismatch as error:
             error.state = self._rescue(self.record)
             raise
+
+    def _said(self) -> str:
+        """The text of the answer. Raises `OutputMismatch` where it refuses in other words."""
+        words = "".join([part.text for part in self.parts if isinstance(part, Refusal)])
+        if words and not self.text:
+            raise OutputMismatch(
+                "expected an answer of the type that was asked for, found that the model refuses; "
+                "its words are the text of this error",
+                text=words,
+            )
+        return self.text
 
     # -- what the turn waits for ------------------------------------------------------------------
 
@@ -173,7 +184,8 @@ class Reply:
         """The conversation as opaque bytes, to be given back next time.
 
         Raises `Unsayable` where a chat that writes version 1 waits in an open turn; the error's
-        ``.state`` has the conversation in version 2.
+        ``.state`` has the conversation in version 2. Raises `InvalidState` where it is beyond the
+        chat's limits, and would not be loaded again; the error's ``.state`` has it all the same.
         """
         try:
             return self._save(self.record)

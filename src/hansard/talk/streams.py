@@ -157,12 +157,15 @@ class AsyncStream:
         await self.close()
 
 
+_RESUME = "go on with resume(stream.state) of the chat, or with resume() of the session"
+
+
 def _missing(failed: BaseException | None, *, left: bool) -> NoReturn:
     """Say why there is no reply, and what to do."""
     if failed is not None:
-        found = f"one that ended with {type(failed).__name__}: go on with resume(stream.state)"
+        found = f"one that ended with {type(failed).__name__}: {_RESUME}"
     elif left:
-        found = "one that was left: go on with resume(stream.state)"
+        found = f"one that was left: {_RESUME}"
     else:
         found = (
             "one that has not: read it to its end, or call finish() first; stream.state has the "

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ..drivers.acts import Act
     from ..messages import ToolCall
     from ..models import Model
-    from ..record.entries import Entry
+    from ..record.entries import Entry, PromptIdentity
     from ..record.record import Record
     from ..record.turns import TurnHead
     from ..tools.context import Action
@@ -59,7 +59,9 @@ class Talk:
 
     One that ``resumes`` has nothing to say: it goes on with the turn that is open, or gives the
     last reply again. ``session`` is what tools are given as such, ``name`` what observers are told;
-    ``find`` gives the closed turn of an id. ``transaction`` begins one, for tools to write in.
+    ``find`` gives the closed turn of an id. ``prompt`` is what a new turn is begun with.
+    ``transaction`` begins one, for tools to write in. ``deadline_s`` is when its time is over, if
+    that was decided before; else it begins with `acts`.
     """
 
     model: Model
@@ -73,15 +75,16 @@ class Talk:
     resumes: bool = False
     session: object = None
     name: str = ""
-    transaction: Callable[[], object] | None = None
+    prompt: PromptIdentity | None = None
+    transaction: Callable[[bool], object] | None = None
     find: Callable[[Record, str], TurnHead | None] = closed_turn
     actions: list[Action] = field(default_factory=list)
+    deadline_s: float | None = None
 
     def __post_init__(self) -> None:
         """Start where the conversation stands."""
         self._record = self.arrival.record
         self._drive: Drive | None = None
-        self._deadline_s: float | None = None
 
     @property
     def record(self) -> Record:
@@ -101,8 +104,8 @@ class Talk:
 
     def acts(self) -> Generator[Act, object, Reply]:
         """Say it, and give the reply. Whatever ends this early carries the state so far."""
-        if self.options.timeout_s is not None:
-            self._deadline_s = time.monotonic() + self.options.timeout_s
+        if self.deadline_s is None and self.options.timeout_s is not None:
+            self.deadline_s = time.monotonic() + self.options.timeout_s
         try:
             return (yield from self._acts())
         except GeneratorExit:
@@ -177,7 +180,7 @@ class Talk:
 
     def _refuse_to_go_on(self) -> None:
         if not self.inputs.results:
-            raise Invalid("expected something to say, found nothing: chat.send(state, user('…'))")
+            raise Invalid("expected something to say, found nothing: give send(…) a message")
         carried = ", as it was carried over from another dialect" if self.arrival.converted else ""
         raise Invalid(
             "expected results for calls that wait for them, found a conversation in which no call "
@@ -234,7 +237,10 @@ class Talk:
         at_us = clock.now_us()
         digest = self._digest() if self.turn_id is not None else ""
         turn_id = clock.new_name() if self.turn_id is None else self.turn_id
-        drive.stage(writing.begin(drive.record, turn_id, at_us=at_us, input_digest=digest))
+        begin = writing.begin(
+            drive.record, turn_id, at_us=at_us, prompt=self.prompt, input_digest=digest
+        )
+        drive.stage(begin)
         drive.stage(*writing.said(drive.record, self.inputs.messages, "input", at_us=at_us))
         return self._reply(drive, (yield from drive.run()), earlier)
 
@@ -262,7 +268,7 @@ class Talk:
             model=self.model.name,
             now_us=clock.now_us,
             monotonic_s=time.monotonic,
-            deadline_s=self._deadline_s,
+            deadline_s=self.deadline_s,
             stream=stream,
             tell=self._tell if options.observers else None,
             log_action=self._log_action,

@@ -37,6 +37,8 @@ class StoreSuite:
     that of a schema or the prefix of keys.
     """
 
+    merges = True
+    """Whether small pages become bigger ones; False for a store that joins them on reading."""
     place: Path
     _stores: list[Store]
 

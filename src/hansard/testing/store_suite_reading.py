@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import SkipTest
+
 import msgspec
 
 from ..errors import NoSuchConversation
@@ -22,6 +24,8 @@ class ReadingChecks(StoreSuite):
         for number in range(150):
             talk.turn(f"{number} {_TEXT}").to(store)
         expect_conversation(store, talk)
+        if not self.merges:
+            raise SkipTest("this store keeps each append by itself")
         count = len(store.pages(talk.name))
         expect(count <= 150 / 3, "pages that were made one", f"{count} pages")
 

@@ -221,7 +221,7 @@ def _beyond(value: JSON, schema: JSONObject) -> str | None:
 
 
 def _beyond_size(size: int, schema: JSONObject, keys: tuple[str, str], what: str) -> str | None:
-    least, most = (_number(schema, key) for key in keys)
+    least, most = _number(schema, keys[0]), _number(schema, keys[1])
     if least is not None and size < least:
         return f"at least {least} {what}"
     if most is not None and size > most:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from .. import rawjson
 from ..errors import DecodeError, OutputMismatch
+from ..subschemas import rewrite
 from .checking import mismatches
 from .converting import convert
 from .schema import enriched, parameters_schema
 from .signature import Parameter
-from .subschemas import rewrite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -87,7 +87,7 @@ def _parts(value: object) -> tuple[Text | Media | Native, ...]:
     if value is None:
         return (Text(NOTHING),)
     items = value if isinstance(value, list | tuple) else (value,)
-    if any(isinstance(item, Text | Media | Native) for item in items):
+    if any([isinstance(item, Text | Media | Native) for item in items]):
         return tuple([_part(item) for item in items])
     return (_part(value),)
 

@@ -20,8 +20,8 @@ import msgspec
 
 from .. import rawjson
 from ..errors import Invalid
+from ..subschemas import REFERENCE, gather_definitions, inline_definitions, rewrite
 from .signature import Parameter
-from .subschemas import REFERENCE, gather_definitions, inline_definitions, rewrite
 
 if TYPE_CHECKING:
     from ..rawjson import JSON, JSONObject

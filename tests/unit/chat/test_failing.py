@@ -20,6 +20,7 @@ from hansard import (
     ProviderError,
     RateLimited,
     TimedOut,
+    ToolContext,
     Unreachable,
     tool,
 )
@@ -254,6 +255,58 @@ def test_an_answer_that_is_not_of_the_type_is_an_error_with_its_text(talker: Tal
 
 def test_an_answer_for_which_no_type_was_asked_has_no_output(talker: Talkers) -> None:
     assert talker(ScriptedModel("Hi.")).send(None, "Hi").output is None
+
+
+# -- a turn that is finished first ----------------------------------------------------------------
+
+
+def test_what_a_call_asks_for_is_not_asked_of_the_turn_before(talker: Talkers) -> None:
+    @tool
+    def look() -> str:
+        """Look."""
+        return "a tree"
+
+    model = ScriptedModel(
+        unreachable(), "Earlier.", say(calls=[call("look")]), '{"name":"X","stars":1}'
+    )
+    chat = talker(model, tools=[look])
+    with pytest.raises(Unreachable) as error:
+        chat.send(None, "One")
+    reply = chat.send(error.value.state, "Two", output=Place, tool_choice="required")
+    _, finishing, asking, _ = [request.json for request in model.requests]
+    assert "response_format" not in finishing
+    assert "tool_choice" not in finishing
+    assert asking["tool_choice"] == "required"
+    assert "response_format" in asking
+    assert reply.output == Place("X", 1)
+    assert reply.earlier is not None
+    assert (reply.earlier.text, reply.earlier.output) == ("Earlier.", None)
+
+
+def test_what_tools_reported_is_told_with_the_turn_that_they_ran_for(talker: Talkers) -> None:
+    @tool(policy="reads")
+    def look(at: str, context: ToolContext) -> str:
+        """Look."""
+        context.log(f"looked at {at}")
+        return "a tree"
+
+    kept: list[State] = []
+
+    def save(state: State) -> None:
+        kept.append(state)
+        if len(kept) == 2:
+            raise OSError("disk full")
+
+    model = ScriptedModel(
+        say(calls=[call("look", at="one")]), "One.", say(calls=[call("look", at="two")]), "Two."
+    )
+    chat = talker(model, tools=[look])
+    with pytest.raises(OSError, match="disk full"):
+        chat.send(None, "One", checkpoint=save)
+    reply = chat.send(kept[1], "Two")
+    assert reply.earlier is not None
+    assert reply.earlier.actions == ("looked at one",)
+    assert reply.actions == ("looked at two",)
 
 
 # -- who listens ----------------------------------------------------------------------------------

@@ -479,7 +479,8 @@ def test_a_foreign_call_without_an_id_gets_the_same_as_its_result() -> None:
     """From its name and place."""
     call = said(assistant(ToolCall("", "f", "{}", 2)), foreign=True)["content"][0]["id"]
     result = said(user(ToolResult("", "f", (), position=2)), foreign=True)["content"][0]
-    assert call == result["tool_use_id"] == "call_f_2"
+    assert call == result["tool_use_id"]
+    assert call.startswith("call_f_2_")
 
 
 @pytest.mark.parametrize("path", KNOWN, ids=lambda path: path.stem)
@@ -637,7 +638,7 @@ def test_a_request_has_everything_in_its_place_and_the_messages_last() -> None:
                 ToolSpec("", native=server),
             ],
             tool_choice="required",
-            output={"type": "object"},
+            output={"type": "object", "additionalProperties": False},
             stream=True,
             parameters={"temperature": 0.7, "thinking": {"type": "adaptive"}},
         )
@@ -653,7 +654,8 @@ def test_a_request_has_everything_in_its_place_and_the_messages_last() -> None:
         b'{"b":{},"a":{}},"$defs":{}},"strict":true},'
         b'{"name":"g","input_schema":{"type":"object","properties":{}}},%s],'
         b'"tool_choice":{"type":"any"},'
-        b'"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}},'
+        b'"output_config":{"format":{"type":"json_schema",'
+        b'"schema":{"type":"object","additionalProperties":false}}},'
         b'"stream":true,"temperature":0.7,"thinking":{"type":"adaptive"},'
         b'"messages":[{"role":"user","content":"x"}]}' % (MAX_TOKENS, server)
     )
@@ -680,7 +682,7 @@ def test_parameters_win_and_objects_merge() -> None:
             "m",
             system=[system("x")],
             tool_choice="auto",
-            output={"type": "object"},
+            output={"type": "object", "additionalProperties": False},
             parameters={
                 "max_tokens": 5,
                 "model": "n",
@@ -789,7 +791,7 @@ def test_the_official_client_accepts_every_request_we_make(*, stream: bool) -> N
         system=[system("a"), system("b")],
         tools=[ToolSpec("f", "F.", strict=True)],
         tool_choice="f",
-        output={"type": "object"},
+        output={"type": "object", "additionalProperties": False},
         parameters={"output_config": {"effort": "low"}, "thinking": {"type": "adaptive"}},
         stream=stream,
     )

@@ -288,7 +288,7 @@ def test_a_request_says_everything_in_its_place() -> None:
             system=[system("Be terse.")],
             tools=[WEATHER, ToolSpec("now")],
             tool_choice="get_weather",
-            output={"type": "object"},
+            output={"type": "object", "additionalProperties": False},
             output_name="place",
             stream=True,
             parameters={"temperature": 0.7, "max_completion_tokens": 9},
@@ -305,7 +305,7 @@ def test_a_request_says_everything_in_its_place() -> None:
         '"parameters":{"type":"object","properties":{}}}}],'
         '"tool_choice":{"type":"function","function":{"name":"get_weather"}},'
         '"response_format":{"type":"json_schema","json_schema":{"name":"place",'
-        '"schema":{"type":"object"},"strict":true}},'
+        '"schema":{"type":"object","additionalProperties":false},"strict":true}},'
         '"stream":true,"stream_options":{"include_usage":true},'
         '"temperature":0.7,"max_completion_tokens":9,'
         '"messages":[{"role":"system","content":"Be terse."},{"role":"user","content":"Hello"}]}'
@@ -333,7 +333,7 @@ def test_parameters_win_over_what_the_dialect_says(
         "m",
         [HELLO],
         tool_choice="auto",
-        output={"type": "object"},
+        output={"type": "object", "additionalProperties": False},
         stream=True,
         parameters=parameters,
     )
@@ -449,7 +449,7 @@ def test_the_official_types_accept_all_that_is_asked(*, stream: bool) -> None:
         system=[system("s")],
         tools=[WEATHER, CUSTOM],
         tool_choice="run",
-        output={"type": "object"},
+        output={"type": "object", "additionalProperties": False},
         stream=stream,
         parameters={"temperature": 0.5, "reasoning_effort": "low"},
     )

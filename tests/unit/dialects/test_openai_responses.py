@@ -754,7 +754,7 @@ def test_a_request_says_everything_in_its_place() -> None:
         [system("Be brief."), system("Be", " kind.")],
         [TIDE, SEARCH],
         "tide",
-        {"type": "object", "properties": {}},
+        {"type": "object", "properties": {}, "additionalProperties": False},
         "tides",
         stream=True,
         parameters={"reasoning": {"effort": "low"}, "text": {"verbosity": "low"}},
@@ -770,7 +770,8 @@ def test_a_request_says_everything_in_its_place() -> None:
         b'{"type":"web_search","search_context_size":"low"}],'
         b'"tool_choice":{"type":"function","name":"tide"},'
         b'"text":{"format":{"type":"json_schema","name":"tides",'
-        b'"schema":{"type":"object","properties":{}},"strict":true},"verbosity":"low"},'
+        b'"schema":{"type":"object","properties":{},"additionalProperties":false},'
+        b'"strict":true},"verbosity":"low"},'
         b'"stream":true,"store":false,"include":["reasoning.encrypted_content"],'
         b'"reasoning":{"effort":"low"},"input":[' + HELLO + b"]}"
     )

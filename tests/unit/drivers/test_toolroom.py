@@ -10,6 +10,7 @@ import pytest
 
 from hansard import Media, ToolContext, ToolError, tool
 from hansard.drivers.acts import Ended
+from hansard.record.entries import Outcome
 from hansard.testing import ScriptedModel, call, say
 from hansard.tools.tool import Tool
 from hansard.turn.effects import Finish, Wait, call_key
@@ -309,18 +310,17 @@ def test_what_comes_late_from_one_run_counts_before_another_ends_unless_it_faile
     assert told(stage) == [result]
 
 
-def test_a_call_that_one_drive_gives_up_leaves_others_of_the_same_tool_to_run() -> None:
-    ends = [
-        Ended(1, "timed_out"),
-        [Ended(2, "raised", error=OSError("busy"))],
-        Ended(3, "returned", "done"),
-    ]
-    tool = made("slow", lambda: None, policy="keyed", retries=0)
-    stage = staged(tool, calls=2, awaits=ends, options={"concurrent_max": 1})
-    drive = stage.drive()
-    waits = stage.play(drive)
+def test_a_call_that_a_drive_gives_up_leaves_others_of_the_same_tool_to_run() -> None:
+    tool = made("slow", lambda: None, policy="keyed")
+    stage = staged(tool, calls=2, options={"concurrent_max": 1})
+    stage.awaits = [Ended(1, "timed_out"), Ended(2, "timed_out")]
+    first = stage.drive()
+    assert len(stage.play(first).waiting_for("settlement")) == 2
+    stage.awaits = [Ended(1, "timed_out"), Ended(2, "returned", "done")]
+    second = stage.drive(first.record)
+    waits = stage.play(second)
     assert [one.id for one in waits.waiting_for("settlement")] == ["slow_0"]
-    assert outcomes(drive.record) == [("slow_0", "unknown"), ("slow_1", "error")]
+    assert outcomes(second.record)[2:] == [("slow_0", "unknown"), ("slow_1", "ok")]
 
 
 @pytest.mark.parametrize("raises", [False, True])
@@ -365,6 +365,22 @@ def test_what_comes_late_for_a_call_that_has_a_result_changes_nothing_for_the_mo
     stage.play(drive)
     assert "did not end" in told(stage)[0]
     assert outcomes(drive.record) == [("slow_0", "error"), ("slow_0", "ok"), ("quick_0", "ok")]
+
+
+def test_what_comes_late_in_another_round_is_of_the_call_that_was_made_before() -> None:
+    ends: list[Any] = [
+        Ended(1, "timed_out"),
+        [Ended(1, "returned", "late"), Ended(2, "returned", "quick")],
+    ]
+    tools = [made(name, lambda: None, policy="reads") for name in ("slow", "quick")]
+    rounds = [say(calls=[call(name, id="same")]) for name in ("slow", "quick")]
+    stage = Stage(ScriptedModel(*rounds, "Done."), tools, awaits=ends)
+    drive = stage.drive()
+    stage.play(drive)
+    found = [entry for entry in drive.record.entries() if isinstance(entry, Outcome)]
+    first, late, second = [entry.call.answer for entry in found]
+    assert first == late < second
+    assert told(stage)[-1] == "quick"
 
 
 def test_what_comes_late_comes_once() -> None:

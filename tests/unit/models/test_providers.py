@@ -185,8 +185,8 @@ def test_without_a_key_the_error_names_the_variable_when_the_model_is_first_call
 
 def test_a_missing_key_is_found_before_anything_is_recorded() -> None:
     checkpoints: list[bytes] = []
-    with Chat(models.openai("m-1")) as chat, pytest.raises(NotAuthorized):
-        chat.send(None, user("Hello"), checkpoint=checkpoints.append)
+    with pytest.raises(NotAuthorized):
+        Chat("openai:m-1").send(None, user("Hello"), checkpoint=checkpoints.append)
     assert checkpoints == []
 
 

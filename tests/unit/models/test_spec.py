@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -61,3 +61,9 @@ def test_what_names_no_model_is_invalid_and_the_error_shows_how(spec: str) -> No
     with pytest.raises(Invalid, match=r"openai:….*or local, found") as caught:
         models.model(spec)
     assert repr(spec) in str(caught.value)
+
+
+@pytest.mark.parametrize("spec", [None, 3, b"openai:gpt-5"])
+def test_what_is_no_name_of_a_model_is_invalid(spec: Any) -> None:
+    with pytest.raises(Invalid, match="expected a model or the name of one, found"):
+        Chat(spec)

@@ -78,6 +78,14 @@ class TestTheSameDialect:
             assert resumed.messages[-1].tool_call_id == "c2"
             assert not resumed.repairs
 
+    def test_nothing_that_was_said_before_a_result_is_said_once(self) -> None:
+        hi, asked, framed, *_ = conversation()
+        empty = ANTHROPIC.message(b'{"role":"user","content":""}')
+        said = (hi, asked, empty, framed)
+        whole = state_of_messages(said, conversation="c", at=AT)
+        assert state_messages(whole) == said
+        assert resume(whole, ANTHROPIC).messages == said
+
 
 class TestAnotherDialect:
     def test_it_goes_on_with_a_report(self) -> None:

@@ -276,6 +276,14 @@ def test_what_is_pinned_outlives_every_compaction() -> None:
     assert texts(compact(loaded, 0, 7, "all again")) == ["all again", "keep"]
 
 
+def test_what_is_pinned_before_something_that_had_to_be_mended_stays_too() -> None:
+    writer = talk("0", "keep", pin="keep")
+    writer.say(calling(OPENAI, "a"), "append")
+    writer.exchange()
+    assert [repair.what for repair in views.repairs(writer.record)] == ["interrupted"]
+    assert "keep" in texts(compact(writer, 0, writer.seq - 1, "so far"))
+
+
 @every_dialect
 @pytest.mark.parametrize("pinned", ["answer", "results", "said meanwhile"])
 def test_of_an_exchange_in_which_anything_is_pinned_the_calls_and_results_stay(

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hansard import Invalid, Media, ToolCall
-from hansard.record.entries import Decision, Outcome
-from hansard.talk.decisions import decide, settle
+from hansard.record import views
+from hansard.record.entries import Decision, Outcome, TurnEnd
+from hansard.talk.decisions import abandon, decide, settle
 from hansard.turn.machine import next_effects
 from tests.unit.turn.rounds import Turn, asking, made, rules_of, shown
 
@@ -33,6 +34,25 @@ def decisions(record: Record) -> Iterator[Any]:
 
 def next_of(record: Record) -> list[str]:
     return shown(next_effects(record, RULES))
+
+
+# -- abandoning -----------------------------------------------------------------------------------
+
+
+def test_a_turn_that_is_answered_is_done_and_not_abandoned() -> None:
+    ended = abandon(Turn().begin().answer("Hello.").record)
+    last = ended.entry(ended.length - 1)
+    assert isinstance(last, TurnEnd)
+    assert last.status == "done"
+    assert [message.text for message in views.context(ended)] == ["Go ahead.", "Hello."]
+
+
+def test_a_turn_that_is_not_answered_is_abandoned_and_one_that_is_over_stays_so() -> None:
+    ended = abandon(Turn().begin().record)
+    last = ended.entry(ended.length - 1)
+    assert isinstance(last, TurnEnd)
+    assert last.status == "abandoned"
+    assert abandon(ended) is ended
 
 
 # -- approving and denying ------------------------------------------------------------------------

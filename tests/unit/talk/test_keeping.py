@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import hansard
-from hansard.errors import Invalid, SealBroken
+from hansard.errors import Invalid, InvalidState, SealBroken
 from hansard.record import views
 from hansard.sealing import Keyring
 from hansard.state import Limits, Rejected, State
@@ -54,6 +54,13 @@ def test_a_state_is_compressed_where_that_is_asked_for() -> None:
     state = Keeping(compress="gzip").save(kept(), "")
     assert state.startswith(b"\x1f\x8b")
     assert words(Keeping().load(state, OPENAI, "").record) == ["Hello", "Hi"]
+
+
+def test_what_would_not_be_read_again_is_an_error_that_has_it() -> None:
+    keeping = Keeping(limits=Limits(messages_max=1))
+    with pytest.raises(InvalidState, match="would not be loaded again") as caught:
+        keeping.save(kept(), "")
+    assert caught.value.state == keeping.rescue(kept(), "") == Keeping().save(kept(), "")
 
 
 def test_a_version_that_has_no_words_for_a_record_is_an_error() -> None:

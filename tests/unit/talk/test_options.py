@@ -82,8 +82,29 @@ def test_what_a_call_sets_stands_in_for_what_the_chat_has() -> None:
 
 
 def test_what_is_none_in_a_call_stays_as_the_chat_has_it() -> None:
-    options = CHAT.but({"max_rounds": None, "tools": None, "system": None, "timeout_s": None})
+    options = CHAT.but({"max_rounds": None, "tools": None, "system": None, "observers": None})
     assert options == CHAT
+
+
+def test_what_there_can_be_none_of_is_taken_back_by_a_call() -> None:
+    given: dict[str, Any] = {
+        "tool_choice": "required",
+        "output": int,
+        "timeout_s": 5.0,
+        "on_action": print,
+        "checkpoint": print,
+    }
+    nothing = dict.fromkeys(given)
+    assert Options(**given).but(nothing) == Options()
+
+
+def test_retries_of_a_tool_that_runs_once_by_default_are_refused() -> None:
+    again = tool(look.function, retries=1)
+    with pytest.raises(Invalid, match="no retries= of look, which runs once, as nothing else"):
+        Options(tools=[again])
+    with pytest.raises(Invalid, match="no retries= of look"):
+        Options(tools=[again], default_policy="reads").but({"default_policy": "once"})
+    assert Options(tools=[again], default_policy="keyed").toolbox["look"].retries == 1
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,17 @@ def test_an_output_that_does_not_fit_raises_when_it_is_asked_for() -> None:
         _ = reply.output
 
 
+def test_a_refusal_is_named_where_a_type_was_asked_for() -> None:
+    given = Answer(b'{"role":"assistant","content":null,"refusal":"I will not."}', finish="stop")
+    turn = Turn().begin()
+    turn.apply(writing.answer(turn.record, given, at_us=0))
+    reply = reply_of(over(turn), decode=int)
+    with pytest.raises(OutputMismatch, match="the model refuses") as error:
+        _ = reply.output
+    assert error.value.text == "I will not."
+    assert error.value.state is not None
+
+
 def test_where_no_type_was_asked_for_there_is_no_output() -> None:
     assert reply_of(answered()).output is None
 

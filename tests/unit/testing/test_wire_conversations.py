@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from hansard.testing import WireServer, blocked, call, cut_after, empty, forever
 from hansard.testing.wire_rules import RULEBOOKS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from hansard import Reply
     from hansard.state import State
@@ -46,10 +47,11 @@ def wire_format(request: pytest.FixtureRequest) -> str:
     return found
 
 
-def chat(server: WireServer, **options: Any) -> Chat:
+@contextmanager
+def chat(server: WireServer, **options: Any) -> Iterator[Chat]:
     make = MAKERS[server.wire_format]
-    model = make("test-1", base_url=server.url, api_key="k", retries=0)
-    return Chat(model, tools=[look], **options)
+    with make("test-1", base_url=server.url, api_key="k", retries=0) as model:
+        yield Chat(model, tools=[look], **options)
 
 
 def say_it(talking: Chat, state: bytes | None, *said: Any, stream: bool) -> Reply:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +18,7 @@ from hansard.testing.wire_rules import RULEBOOKS
 from hansard.testing.wire_server import WireServer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from hansard import Reply
@@ -37,9 +39,11 @@ def wire_format(request: pytest.FixtureRequest) -> str:
     return found
 
 
-def chat(server: WireServer, key: str = "k") -> Chat:
+@contextmanager
+def chat(server: WireServer, key: str = "k") -> Iterator[Chat]:
     make = MAKERS[server.wire_format]
-    return Chat(make("test-1", base_url=server.url, api_key=key, retries=0))
+    with make("test-1", base_url=server.url, api_key=key, retries=0) as model:
+        yield Chat(model)
 
 
 def ask(server: WireServer, *, stream: bool = False, then: int = 0, key: str = "k") -> Reply:

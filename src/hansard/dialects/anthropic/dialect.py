@@ -12,7 +12,6 @@ assistant: the results of all their calls come after the last of them.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from itertools import takewhile
 from typing import TYPE_CHECKING, ClassVar
@@ -20,10 +19,14 @@ from typing import TYPE_CHECKING, ClassVar
 from ... import rawjson
 from ...errors import Invalid
 from ...messages import Text
+from ..call_ids import HASH_LENGTH, map_call_id
 from ..dialect import SYSTEM_FRAME, Composition, Dialect, Fragment, Request, splice_body
 from ..fields import present, text_at
-from .reading import THOUGHTS, blocks, kind_of, make_answer, read_message
+from ..given import native_tool
+from .answer import make_answer
+from .reading import THOUGHTS, blocks, kind_of, read_message
 from .saying import say_blocks, say_content, say_result
+from .schema import say_schema
 from .stream import MessageStream
 
 if TYPE_CHECKING:
@@ -103,13 +106,16 @@ class Anthropic(Dialect):
         is replaced. The parameter ``betas`` lists names and becomes the header
         ``anthropic-beta``, as in the official clients.
 
-        Raises `Unsayable` for leading system text with anything but text in it.
+        Raises `Unsayable` for leading system text with anything but text in it, and for an
+        ``output`` that takes objects of any names, values of any kind, or itself inside itself.
         """
         ours: JSONObject = {"model": ask.model, "max_tokens": MAX_TOKENS}
         if ask.tool_choice is not None:
             ours["tool_choice"] = _say_choice(ask.tool_choice)
         if ask.output is not None:
-            ours["output_config"] = {"format": {"type": "json_schema", "schema": ask.output}}
+            ours["output_config"] = {
+                "format": {"type": "json_schema", "schema": say_schema(ask.output)}
+            }
         if ask.stream:
             ours["stream"] = True
         parameters = dict(ask.parameters)
@@ -209,11 +215,9 @@ class Anthropic(Dialect):
 
         What is changed gets a hash of what it was, so that no two become the same.
         """
-        wanted = foreign_id or f"call_{seed}"
-        if _CALL_ID.fullmatch(wanted):
-            return wanted
-        digest = hashlib.sha256(wanted.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-        return f"{_NOT_OF_AN_ID.sub('_', wanted)[:51]}_{digest}"
+        if _CALL_ID.fullmatch(foreign_id):
+            return foreign_id
+        return map_call_id(foreign_id, seed, _NOT_OF_AN_ID, _CALL_ID_MAX - HASH_LENGTH - 1)
 
 
 _VERSION = ("anthropic-version", "2023-06-01")
@@ -221,7 +225,8 @@ _HEADERS = (("content-type", "application/json"), _VERSION)
 _ORDER = ("model", "max_tokens", "system", "tools", "tool_choice", "output_config", "stream")
 _CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 
-_CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_CALL_ID_MAX = 64
+_CALL_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{_CALL_ID_MAX}}}")
 _NOT_OF_AN_ID = re.compile(r"[^A-Za-z0-9_-]")
 
 _NOT_OF_A_MESSAGE = frozenset(
@@ -291,8 +296,8 @@ def _says_nothing(kind: str, block: bytes, space: str) -> bool:
 
 
 def _say_tool(tool: ToolSpec) -> bytes:
-    if tool.native is not None:
-        return tool.native
+    if (native := native_tool(tool)) is not None:
+        return native
     said: JSONObject = {"name": tool.name}
     if tool.description:
         said["description"] = tool.description

@@ -10,6 +10,7 @@ from ... import rawjson
 from ...errors import DecodeError
 from ...messages import Media, Native, Refusal, Text, Thought, ToolCall, ToolResult
 from ..dialect import Loss, name_of
+from ..given import native_part
 from ..media import settle
 
 if TYPE_CHECKING:
@@ -145,11 +146,14 @@ def _say_inside(part: Part, losses: list[Loss], *, foreign: bool) -> bytes | Non
     _lose_signature(part, losses)
     if isinstance(part, Text):
         return _text(part.text)
-    if isinstance(part, Native) and not foreign:
-        return part.raw
+    if isinstance(part, Native) and not foreign and (said := native_part(part.raw)):
+        return said
     if isinstance(part, Media):
         return _say_media(part, losses, foreign=foreign)
-    losses.append(_loss(part, "only the provider that made it can say this"))
+    reason = (
+        "only the provider that made it can say this" if foreign else "a block is a JSON object"
+    )
+    losses.append(_loss(part, reason))
     return None
 
 

@@ -25,7 +25,8 @@ from ..events import (
 )
 from ..fields import object_at, present, text_at
 from ..stream import StreamReader, StringDelta
-from .reading import make_answer, read_call, read_usage
+from .answer import make_answer, read_usage
+from .reading import read_call
 
 if TYPE_CHECKING:
     from ..dialect import Answer

@@ -8,7 +8,7 @@ from ... import rawjson
 from ...messages import Usage
 from ..dialect import Answer, Problem, role_problems
 from ..fields import around, count, object_at, present, text_at
-from .reading import ROLES, elements_at, part_fields, part_kind
+from .reading import ROLES, elements_at, part_fields, part_kind, says_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -103,6 +103,8 @@ def _finish(finish: str, blocked: str, *, called: bool) -> Finish | None:
 def _content_problems(parts: list[dict[str, bytes]]) -> Iterable[Problem]:
     if not parts:
         yield Problem("empty", "the content has no parts")
+    elif all(says_nothing(fields) and "text" in fields for fields in parts):
+        yield Problem("empty", "the content has parts, and nothing is said in them")
     for index, fields in enumerate(parts):
         if not fields or fields == {"thought": b"false"}:
             yield Problem("empty", f"parts[{index}] has no field set")

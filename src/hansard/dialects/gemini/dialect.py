@@ -17,7 +17,7 @@ from ..dialect import SYSTEM_FRAME, Composition, Dialect, Fragment, Request, spl
 from ..fields import object_at, present, text_at
 from ..pairing import answers, match
 from .answer import first_candidate, make_answer
-from .reading import elements_at, is_content, part_fields, part_kind, read_content
+from .reading import elements_at, is_content, part_fields, part_kind, read_content, says_nothing
 from .saying import PartSayer, keep_call_id, say_choice, say_content, say_tools
 from .stream import GeminiStream
 
@@ -94,8 +94,8 @@ class Gemini(Dialect):
         schemas and everything else replace; what comes later wins.
         """
         body: dict[str, bytes | JSONObject] = {}
-        if ask.system:
-            body["systemInstruction"] = self._say_instruction(ask.system)
+        if instruction := self._say_instruction(ask.system):
+            body["systemInstruction"] = instruction
         if ask.tools:
             body["tools"] = say_tools(ask.tools)
         if choice := say_choice(ask.tool_choice, ask.tools):
@@ -116,10 +116,11 @@ class Gemini(Dialect):
     def _say_instruction(self, system: Sequence[Draft]) -> bytes:
         said: list[bytes] = []
         for draft in system:
-            parts, losses = _say_parts("system", draft.parts, foreign=False)
+            words = [part for part in draft.parts if part != Text("")]
+            parts, losses = _say_parts("system", words, foreign=False)
             self._refuse(losses, "in a system instruction")
             said += parts
-        return rawjson.join_object({"parts": rawjson.join_array(said)})
+        return rawjson.join_object({"parts": rawjson.join_array(said)}) if said else b""
 
     # -- answers ------------------------------------------------------------------------------
 
@@ -201,10 +202,7 @@ def _answers(result: Fragment, call: ToolCall) -> bool:
 
 
 def _is_empty(part: bytes) -> bool:
-    fields = present(part_fields(part))
-    if not part.startswith(b"{") or fields.keys() - {"text", "thought"}:
-        return False
-    return fields.get("text", b'""') == b'""'
+    return part.startswith(b"{") and says_nothing(present(part_fields(part)))
 
 
 def _with_role(content: bytes) -> bytes:

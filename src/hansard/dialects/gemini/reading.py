@@ -27,6 +27,7 @@ __all__ = [
     "part_kind",
     "read_content",
     "read_response",
+    "says_nothing",
 ]
 
 ROLES: dict[str, Role] = {
@@ -118,6 +119,11 @@ def part_fields(raw: bytes) -> dict[str, bytes]:
 
 def _camel(fields: dict[str, bytes]) -> dict[str, bytes]:
     return {_CAMEL.get(key, key): value for key, value in fields.items()}
+
+
+def says_nothing(fields: dict[str, bytes]) -> bool:
+    """Whether a part has nothing but an empty text, if that, and no signature."""
+    return fields.keys() <= {"text", "thought"} and fields.get("text", b'""') == b'""'
 
 
 def part_kind(fields: dict[str, bytes]) -> str:

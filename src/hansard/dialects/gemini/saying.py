@@ -13,6 +13,7 @@ from ...errors import DecodeError
 from ...messages import Media, Native, Refusal, Text, Thought, ToolCall, ToolResult
 from ..call_ids import map_call_id
 from ..dialect import Loss, name_of
+from ..given import native_part, native_tool
 from ..media import settle
 from .reading import part_fields, read_response
 
@@ -116,7 +117,7 @@ class PartSayer:
         return self._spell(thought, text=rawjson.quote(thought.text), thought=b"true")
 
     def _say_native(self, native: Native) -> bytes | None:
-        said = None if self._foreign else _object(native.raw)
+        said = None if self._foreign else native_part(native.raw)
         if said is None:
             self._lose(native, _NOT_OURS if self._foreign else "a part is a JSON object")
         elif native.thought_signature and "thoughtSignature" not in part_fields(said):
@@ -225,10 +226,10 @@ def say_tools(tools: Sequence[ToolSpec]) -> bytes:
     functions: list[bytes] = []
     others: list[bytes] = []
     for tool in tools:
-        native = None if tool.native is None else rawjson.compact(tool.native)
+        native = native_tool(tool)
         if native is None:
             functions.append(_say_function(tool))
-        elif native.startswith(b"{") and "name" in rawjson.fields(native):
+        elif "name" in rawjson.fields(native):
             functions.append(native)
         else:
             others.append(native)

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ... import rawjson
 from ...errors import Invalid, Unsayable
-from ...messages import Media, Text, ToolResult
+from ...messages import Native, Text, ToolResult
 from ..call_ids import HASH_LENGTH, map_call_id
 from ..dialect import Composition, Dialect, Fragment, Request, name_of, splice_body
 from ..fields import object_at, text_at
+from ..given import native_part
+from ..openai_answers import say_schema
 from .answer import make_answer
 from .reading import OLD_CALL, ROLES, read_message
 from .saying import Saying, say_choice, say_text, say_tool
@@ -24,7 +26,7 @@ from .stream import ChatStream
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ...messages import Draft, Part, Reading, ToolCall
+    from ...messages import Draft, Media, Part, Reading, ToolCall
     from ...rawjson import JSON
     from ..dialect import Answer, Ask
 
@@ -78,7 +80,8 @@ class OpenAIChat(Dialect):
         return Composition(tuple(said), tuple(saying.losses))
 
     def result(self, call: ToolCall, result: ToolResult) -> bytes:
-        odd = [part for part in result.content if isinstance(part, Media)]
+        parts = [_result_part(part) for part in result.content]
+        odd = [part for part, raw in zip(result.content, parts, strict=True) if raw is None]
         if odd:
             raise Unsayable(
                 f"{self.name} takes text as a tool result, found {name_of(odd[0])}; "
@@ -88,11 +91,11 @@ class OpenAIChat(Dialect):
         if call.id == OLD_CALL:
             said = (rawjson.quote(call.name), rawjson.quote(result.text))
             return b'{"role":"function","name":%b,"content":%b}' % said
-        said = (rawjson.quote(call.id), _result_content(result))
+        said = (rawjson.quote(call.id), _result_content(result, parts))
         return b'{"role":"tool","tool_call_id":%b,"content":%b}' % said
 
     def frame(self, fragments: Sequence[bytes], then: Sequence[bytes] = ()) -> tuple[bytes, ...]:
-        return (*fragments, *then)
+        return (*fragments, *then) if then else tuple(fragments)
 
     # -- asking -------------------------------------------------------------------------------
 
@@ -119,7 +122,7 @@ class OpenAIChat(Dialect):
         if ask.tool_choice is not None:
             fields["tool_choice"] = say_choice(ask.tool_choice, ask.tools)
         if ask.output is not None:
-            schema = {"name": ask.output_name, "schema": ask.output, "strict": True}
+            schema = say_schema(ask, ask.output)
             fields["response_format"] = rawjson.dump({"type": "json_schema", "json_schema": schema})
         if ask.stream:
             fields["stream"] = b"true"
@@ -185,15 +188,17 @@ _CALL_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{_CALL_ID_MAX}}}")
 _NOT_CALL_ID = re.compile(r"[^A-Za-z0-9_-]")
 
 
-def _result_content(result: ToolResult) -> bytes:
+def _result_part(part: Text | Media | Native) -> bytes | None:
+    if isinstance(part, Text):
+        return say_text(part)
+    return native_part(part.raw) if isinstance(part, Native) else None
+
+
+def _result_content(result: ToolResult, parts: Sequence[bytes | None]) -> bytes:
     """A lone text is said as a string, nothing as an empty one, anything else as an array."""
     if len(result.content) == 1 and isinstance(result.content[0], Text):
         return rawjson.quote(result.content[0].text)
-    said = [
-        say_text(part) if isinstance(part, Text) else part.raw
-        for part in result.content
-        if not isinstance(part, Media)
-    ]
+    said = [raw for raw in parts if raw is not None]
     return rawjson.join_array(said) if said else b'""'
 
 

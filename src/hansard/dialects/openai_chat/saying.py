@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ... import rawjson
 from ...messages import Media, Native, Refusal, Text, Thought, ToolCall, ToolResult
+from ..given import native_part, native_tool
 from ..media import settle
 from ..saying import Sayer
 from .reading import OLD_CALL
@@ -77,8 +78,8 @@ class Saying(Sayer):
     def _content_part(self, part: Part, takes: Mapping[str, tuple[Source, ...]]) -> bytes | None:
         if isinstance(part, Text):
             return say_text(part)
-        if isinstance(part, Native) and not self.foreign:
-            return part.raw
+        if isinstance(part, Native) and not self.foreign and (said := native_part(part.raw)):
+            return said
         reason = "Chat Completions has no such part in this place"
         if isinstance(part, Media) and part.kind in takes:
             media, reason = settle(part, takes[part.kind], foreign=self.foreign)
@@ -88,7 +89,8 @@ class Saying(Sayer):
         return None
 
     def _unsayable(self, part: Text | Media | Native) -> bool:
-        sayable = isinstance(part, Text) or (isinstance(part, Native) and not self.foreign)
+        own = isinstance(part, Native) and not self.foreign and native_part(part.raw) is not None
+        sayable = own or isinstance(part, Text)
         if not sayable:
             self.lose(part, "a tool result here is text only")
         return not sayable
@@ -211,8 +213,8 @@ _AUDIO_FORMATS = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav", "vnd.wave": "wav
 
 def say_tool(tool: ToolSpec) -> bytes:
     """Declare a tool."""
-    if tool.native is not None:
-        return tool.native
+    if (native := native_tool(tool)) is not None:
+        return native
     function: dict[str, JSON] = {"name": tool.name}
     if tool.description:
         function["description"] = tool.description
@@ -226,7 +228,7 @@ def say_choice(choice: str, tools: Sequence[ToolSpec]) -> bytes:
     """Say which tool is to be called; a custom one must be named as such."""
     if choice in ("auto", "none", "required"):
         return rawjson.quote(choice)
-    natives = [tool.native for tool in tools if tool.name == choice and tool.native is not None]
-    custom = any("custom" in rawjson.fields(native) for native in natives)
+    natives = [native_tool(tool) for tool in tools if tool.name == choice]
+    custom = any("custom" in rawjson.fields(native) for native in natives if native)
     kind = "custom" if custom else "function"
     return rawjson.dump({"type": kind, kind: {"name": choice}})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ... import rawjson
-from ...messages import Refusal, Thought, ToolCall
+from ...messages import Refusal, Text, Thought, ToolCall
 from ..dialect import Answer, Problem, role_problems
 from ..fields import around, object_at, text_at
 from ..openai_answers import describe_error, parses, read_figures
@@ -107,13 +107,14 @@ def _output_problems(
     response: dict[str, bytes], raw: bytes | None, parts: Sequence[Part]
 ) -> Iterable[Problem]:
     """Look for something said. Reasoning alone is not enough: sent back, it is refused."""
-    if not all(isinstance(part, Thought) for part in parts):
+    said = [part for part in parts if not isinstance(part, Thought)]
+    if not all(isinstance(part, Text | Refusal) and not part.text for part in said):
         return
     if _REASONS.get(_reason(response)) == "filtered":
         yield Problem("blocked", "a filter left nothing of the answer")
     elif raw is None and "output" not in response:
         yield Problem("no_answer", "the answer has no output")
-    elif parts:
+    elif parts and not said:
         yield Problem("empty", "the answer is reasoning only; it may need more output tokens")
     else:
         yield Problem("empty", "the answer has no output items, or an empty one")

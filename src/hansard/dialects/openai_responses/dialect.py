@@ -21,6 +21,7 @@ from ...messages import Text, ToolResult
 from ..call_ids import HASH_LENGTH, map_call_id
 from ..dialect import Composition, Dialect, Fragment, Problem, Request, name_of, splice_body
 from ..fields import present, text_at
+from ..openai_answers import say_schema
 from .answer import make_answer
 from .reading import RESULTS, is_content, item_kind, read_items
 from .saying import Saying, say_choice, say_content, say_tool
@@ -276,8 +277,7 @@ def _project_item(item: bytes) -> bytes:
 def _output_format(ask: Ask) -> JSONObject:
     if ask.output is None:
         return {}
-    said: JSONObject = {"type": "json_schema", "name": ask.output_name}
-    return {"format": {**said, "schema": ask.output, "strict": True}}
+    return {"format": {"type": "json_schema", **say_schema(ask, ask.output)}}
 
 
 def _merge_text(ours: JSONObject, given: JSONObject) -> JSONObject:

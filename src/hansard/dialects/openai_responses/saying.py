@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ... import rawjson
 from ...messages import Media, Native, Refusal, Text, Thought, ToolCall, ToolResult
 from ..fields import text_at
+from ..given import native_part, native_tool
 from ..media import settle
 from ..saying import Sayer
 from .reading import CALLS, is_content
@@ -51,11 +52,12 @@ class Saying(Sayer):
         return said or self._native(part, reason)
 
     def _native(self, part: Part, reason: str) -> bytes | None:
-        raw = part.raw.lstrip() if isinstance(part, Native) and not self.foreign else b""
-        if not raw.startswith(b"{"):
+        said = None
+        if isinstance(part, Native) and not self.foreign:
+            said = native_part(part.raw)
+        if said is None:
             self.lose(part, reason)
-            return None
-        return rawjson.compact(raw)
+        return said
 
     def _thought(self, thought: Thought) -> bytes | None:
         """Give reasoning back. Its signature is its encrypted content, which it needs."""
@@ -121,9 +123,9 @@ def say_content(part: Part, *, foreign: bool = False) -> tuple[bytes | None, str
     if isinstance(part, Media) and part.kind in ("image", "file"):
         media, reason = settle(part, _SOURCES, foreign=foreign)
         return (None, reason) if media is None else (rawjson.dump(_say_media(media)), "")
-    if isinstance(part, Native) and not foreign and part.raw.lstrip().startswith(b"{"):
-        raw = rawjson.compact(part.raw)
-        if is_content(text_at(rawjson.fields(raw), "type")):
+    if isinstance(part, Native) and not foreign:
+        raw = native_part(part.raw)
+        if raw and is_content(text_at(rawjson.fields(raw), "type")):
             return raw, ""
     return None, _NO_PLACE
 
@@ -151,8 +153,8 @@ def _say_media(media: Media) -> JSON:
 
 def say_tool(tool: ToolSpec) -> bytes:
     """Declare a tool. One whose strictness is not said is not strict."""
-    if tool.native is not None:
-        return tool.native
+    if (native := native_tool(tool)) is not None:
+        return native
     function: dict[str, JSON] = {"type": "function", "name": tool.name}
     if tool.description:
         function["description"] = tool.description
@@ -164,7 +166,8 @@ def say_choice(choice: str, tools: Sequence[ToolSpec]) -> bytes:
     """Say which tool is to be called. One that the provider runs is chosen by its type alone."""
     if choice in ("auto", "none", "required"):
         return rawjson.quote(choice)
-    native = next((tool.native for tool in tools if tool.name == choice and tool.native), b"{}")
+    natives = [native_tool(tool) for tool in tools if tool.name == choice]
+    native = next((native for native in natives if native), b"{}")
     kind = text_at(rawjson.fields(native), "type") or "function"
     named = kind in ("function", "custom")
     return rawjson.dump({"type": kind, "name": choice} if named else {"type": kind})

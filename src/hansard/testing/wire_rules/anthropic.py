@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from .every_service import demand_http, demand_model
 from .pairing import Round, answered_once, every_call_answered, goes_back, nothing_else
 from .rule import Rulebook, cut, put, right_request
+from .schemas import at, closed, takes, without_itself
 from .shape import (
     ABSENT,
     FILLED_ARRAY,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ...rawjson import JSON, JSONObject
-    from .rule import WireRequest
+    from .rule import Change, WireRequest
 
 __all__ = ["MESSAGES"]
 
@@ -151,6 +152,50 @@ MESSAGES.rule(
     named_in("tool_choice.name?", "tools.*.name"),
     put("tool_choice", {"type": "tool", "name": "book_hotel"}),
     put("tool_choice", {"type": "tool", "name": "get_weather"}),
+)
+
+_IN_IT = at("output_config.format.schema")
+_CITY: JSONObject = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+def _follow(schema: JSONObject) -> Change:
+    return put("output_config", {"format": {"type": "json_schema", "schema": schema}})
+
+
+def _answer(**kind: JSON) -> Change:
+    """An answer with a field of a kind."""
+    return _follow({**_CITY, "properties": {"n": kind}, "required": ["n"]})
+
+
+MESSAGES.rule(
+    "The schema of an answer is JSON's.",
+    each("output_config.format.type", one_of("json_schema")),
+    put("output_config", {"format": {"type": "json_object"}}),
+    _follow(_CITY),
+)
+MESSAGES.rule(
+    "Every object of that schema is closed, and all in it is of a type.",
+    closed(_IN_IT),
+    _answer(type="object", additionalProperties={"type": "integer"}),
+    _answer(type="array", items={"type": "integer"}),
+)
+MESSAGES.rule(
+    "It has no limits, and nothing else that cannot be followed.",
+    takes(
+        _IN_IT,
+        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+        *("minLength", "maxLength", "maxItems", "minItems=0|1", "uniqueItems"),
+        *("oneOf", "prefixItems", "patternProperties", "propertyNames", "not", "if"),
+    ),
+    _answer(type="integer", minimum=1),
+    _answer(type="array", items={"type": "integer"}, minItems=1),
+)
+_NODE: JSONObject = {**_CITY, "properties": {"next": {"$ref": "#/$defs/Node"}}}
+MESSAGES.rule(
+    "It does not lead back to itself.",
+    without_itself(_IN_IT),
+    _follow({**_CITY, "$defs": {"Node": _NODE}}),
+    _follow({**_CITY, "$defs": {"Node": _CITY}}),
 )
 
 # -- each message -----------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from .every_service import demand_http, demand_model
 from .pairing import Round, answered_once, every_call_answered, goes_back, nothing_else
 from .rule import Rulebook, cut, put, right_request
+from .schemas import closed, requires_all, strictly_at, takes
 from .shape import (
     ABSENT,
     FILLED_ARRAY,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ...rawjson import JSON, JSONObject
-    from .rule import WireRequest
+    from .rule import Change, WireRequest
 
 __all__ = ["CHAT"]
 
@@ -134,6 +135,44 @@ CHAT.rule(
     each("response_format.json_schema.name", TOOL_NAME),
     put("response_format", {"type": "json_schema", "json_schema": _SCHEMA}),
     put("response_format", {"type": "json_schema", "json_schema": {"name": "city", **_SCHEMA}}),
+)
+
+_STRICT = strictly_at("response_format.json_schema")
+
+
+def _strictly(*optional: str, **kind: JSON) -> Change:
+    """An answer with a field of a kind, by a strict schema."""
+    schema: JSONObject = {
+        "type": "object",
+        "properties": {"n": kind},
+        "required": [name for name in ("n",) if name not in optional],
+        "additionalProperties": False,
+    }
+    made: JSONObject = {"name": "city", "schema": schema, "strict": True}
+    return put("response_format", {"type": "json_schema", "json_schema": made})
+
+
+CHAT.rule(
+    "A strict schema closes every object, and all in it is of a type.",
+    closed(_STRICT),
+    _strictly(type="object", additionalProperties={"type": "integer"}),
+    _strictly(type="array", items={"type": "integer"}),
+)
+CHAT.rule(
+    "A strict schema requires all that it names.",
+    requires_all(_STRICT),
+    _strictly("n", type="integer"),
+    _strictly(type="integer"),
+)
+CHAT.rule(
+    "A strict schema has nothing that cannot be followed.",
+    takes(
+        _STRICT,
+        *("minLength", "maxLength", "uniqueItems", "oneOf", "allOf", "prefixItems"),
+        *("patternProperties", "propertyNames", "minProperties", "not", "if"),
+    ),
+    _strictly(type="string", maxLength=9),
+    _strictly(type="integer", minimum=1),
 )
 
 # -- each message -----------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from .every_service import demand_http, demand_model
 from .pairing import Round, every_call_answered, goes_back, nothing_else
 from .rule import Rulebook, cut, put, right_request
+from .schemas import closed, requires_all, strictly_at, takes
 from .shape import (
     FILLED,
     FILLED_TEXT,
@@ -33,8 +34,8 @@ from .shape import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ...rawjson import JSONObject
-    from .rule import WireRequest
+    from ...rawjson import JSON, JSONObject
+    from .rule import Change, WireRequest
 
 __all__ = ["RESPONSES"]
 
@@ -156,6 +157,44 @@ RESPONSES.rule(
     ),
     put("text", {"format": _SCHEMA}),
     put("text", {"format": {"name": "city", **_SCHEMA}}),
+)
+
+_STRICT = strictly_at("text.format")
+
+
+def _strictly(*optional: str, **kind: JSON) -> Change:
+    """An answer with a field of a kind, by a strict schema."""
+    schema: JSONObject = {
+        "type": "object",
+        "properties": {"n": kind},
+        "required": [name for name in ("n",) if name not in optional],
+        "additionalProperties": False,
+    }
+    made: JSONObject = {"type": "json_schema", "name": "city", "schema": schema, "strict": True}
+    return put("text", {"format": made})
+
+
+RESPONSES.rule(
+    "A strict schema closes every object, and all in it is of a type.",
+    closed(_STRICT),
+    _strictly(type="object", additionalProperties={"type": "integer"}),
+    _strictly(type="array", items={"type": "integer"}),
+)
+RESPONSES.rule(
+    "A strict schema requires all that it names.",
+    requires_all(_STRICT),
+    _strictly("n", type="integer"),
+    _strictly(type="integer"),
+)
+RESPONSES.rule(
+    "A strict schema has nothing that cannot be followed.",
+    takes(
+        _STRICT,
+        *("minLength", "maxLength", "uniqueItems", "oneOf", "allOf", "prefixItems"),
+        *("patternProperties", "propertyNames", "minProperties", "not", "if"),
+    ),
+    _strictly(type="string", maxLength=9),
+    _strictly(type="integer", minimum=1),
 )
 
 # -- items ------------------------------------------------------------------------------------

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import httpx2
 
-from ..deadline import Deadline, keep_within
 from ..retry import Backoff
 from .address import Address
 from .call import ERROR_BODY_MAX, Call, Failed, Rules, World, closed
 from .connections import LIMITS, USER_AGENT, no_cookies, usable_environment
+from .deadline import Deadline, keep_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping

@@ -8,43 +8,57 @@ from __future__ import annotations
 import asyncio
 import threading
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ..http import AsyncHttpTransport, HttpTransport
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from ...dialects.dialect import Dialect, Request
     from .server import LocalServer
 
-__all__ = ["AsyncLocalTransport", "LocalTransport"]
+__all__ = ["AsyncLocalTransport", "LocalTransport", "Route"]
+
+Carrier = TypeVar("Carrier")
 
 _ROOTS = {"openai": "/v1", "openai-responses": "/v1", "anthropic": ""}
+
+
+class Route(NamedTuple):
+    """Which server is asked in which dialect, and how long that may take."""
+
+    server: LocalServer
+    dialect: Dialect
+    start_timeout_s: float
+    timeout_s: float
+    retries: int
+
+    def address(self) -> str:
+        """Start the server where it does not run, and say where it is."""
+        return self.server.address(timeout_s=self.start_timeout_s)
+
+    def to(self, address: str, kind: Callable[..., Carrier]) -> Carrier:
+        """Make an HTTP transport of a kind to where the server is."""
+        return kind(
+            address + _ROOTS[self.dialect.name],
+            headers={"authorization": f"Bearer {self.server.api_key}"},
+            dialect=self.dialect,
+            timeout_s=self.timeout_s,
+            retries=self.retries,
+        )
 
 
 class LocalTransport:
     """Carries requests to a local server, blocking."""
 
-    def __init__(
-        self,
-        server: LocalServer,
-        dialect: Dialect,
-        *,
-        start_timeout_s: float,
-        timeout_s: float,
-        retries: int,
-    ) -> None:
-        self._server = server
-        self._dialect = dialect
-        self._start_timeout_s = start_timeout_s
-        self._timeout_s = timeout_s
-        self._retries = retries
+    def __init__(self, route: Route) -> None:
+        self._route = route
         self._lock = threading.Lock()
         self._reached: tuple[str, HttpTransport] | None = None
 
     def __repr__(self) -> str:
-        return f"<LocalTransport to {self._server!r}>"
+        return f"<LocalTransport to {self._route.server!r}>"
 
     def send(self, request: Request, *, timeout_s: float | None = None) -> bytes:
         return self._reach().send(request, timeout_s=timeout_s)
@@ -64,18 +78,12 @@ class LocalTransport:
             reached[1].close()
 
     def _reach(self) -> HttpTransport:
-        address = self._server.address(timeout_s=self._start_timeout_s)
+        address = self._route.address()
         with self._lock:
             if self._reached is not None and self._reached[0] == address:
                 return self._reached[1]
             before = self._reached
-            transport = HttpTransport(
-                address + _ROOTS[self._dialect.name],
-                headers={"authorization": f"Bearer {self._server.api_key}"},
-                dialect=self._dialect,
-                timeout_s=self._timeout_s,
-                retries=self._retries,
-            )
+            transport = self._route.to(address, HttpTransport)
             self._reached = (address, transport)
         if before is not None:
             before[1].close()
@@ -85,24 +93,12 @@ class LocalTransport:
 class AsyncLocalTransport:
     """Carries requests to a local server, under asyncio. It starts in a thread of its own."""
 
-    def __init__(
-        self,
-        server: LocalServer,
-        dialect: Dialect,
-        *,
-        start_timeout_s: float,
-        timeout_s: float,
-        retries: int,
-    ) -> None:
-        self._server = server
-        self._dialect = dialect
-        self._start_timeout_s = start_timeout_s
-        self._timeout_s = timeout_s
-        self._retries = retries
+    def __init__(self, route: Route) -> None:
+        self._route = route
         self._reached: tuple[str, AsyncHttpTransport] | None = None
 
     def __repr__(self) -> str:
-        return f"<AsyncLocalTransport to {self._server!r}>"
+        return f"<AsyncLocalTransport to {self._route.server!r}>"
 
     async def send(self, request: Request, *, timeout_s: float | None = None) -> bytes:
         return await (await self._reach()).send(request, timeout_s=timeout_s)
@@ -122,20 +118,13 @@ class AsyncLocalTransport:
             await reached[1].close()
 
     async def _reach(self) -> AsyncHttpTransport:
-        address = self._server.now_at()
+        address = self._route.server.now_at()
         if address is None:
-            start_timeout_s = self._start_timeout_s
-            address = await asyncio.to_thread(self._server.address, timeout_s=start_timeout_s)
+            address = await asyncio.to_thread(self._route.address)
         reached = self._reached
         if reached is not None and reached[0] == address:
             return reached[1]
-        transport = AsyncHttpTransport(
-            address + _ROOTS[self._dialect.name],
-            headers={"authorization": f"Bearer {self._server.api_key}"},
-            dialect=self._dialect,
-            timeout_s=self._timeout_s,
-            retries=self._retries,
-        )
+        transport = self._route.to(address, AsyncHttpTransport)
         self._reached = (address, transport)
         if reached is not None:
             await reached[1].close()

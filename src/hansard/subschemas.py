@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..rawjson import JSON, JSONObject
+    from .rawjson import JSON, JSONObject
 
-__all__ = ["REFERENCE", "gather_definitions", "inline_definitions", "rewrite"]
+__all__ = ["REFERENCE", "gather_definitions", "inline_definitions", "is_recursive", "rewrite"]
 
 REFERENCE = "#/$defs/"
 
@@ -96,6 +96,13 @@ def inline_definitions(schema: JSONObject) -> JSONObject:
             kept = {name: _inlined(inner, once, body) for name, inner in kept.items()}
         schema = {**rest, "$defs": kept} if kept else rest
     return schema
+
+
+def is_recursive(schema: JSONObject) -> bool:
+    """Whether a definition leads back to itself."""
+    found = schema.get("$defs")
+    definitions = found if isinstance(found, dict) else {}
+    return any([name in _reachable(body, definitions) for name, body in definitions.items()])
 
 
 def _inlined(schema: JSON, name: str, body: JSON) -> JSONObject:
