@@ -7,7 +7,6 @@ conversations among them.
 
 from __future__ import annotations
 
-import faulthandler
 import random
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -202,7 +201,6 @@ class _Hand:
 
 def main() -> None:
     """Do what is ordered on standard input."""
-    faulthandler.enable()
     Line(1).say("ready")
     ordered = sys.stdin.readline()
     if ordered:

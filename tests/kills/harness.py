@@ -12,12 +12,8 @@ with what there is in the end. The seed repeats what is done, and the places; no
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
-import select
-import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -32,6 +28,7 @@ from hansard.stores.store import Transactional
 from tests.kills import plan
 from tests.kills.checking import Acknowledged, Page, check
 from tests.kills.child import Orders
+from tests.kills.children import Child
 from tests.kills.effects import Effects
 from tests.kills.stores import URLS
 
@@ -41,7 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["Harness", "main", "told"]
 
 _CONVERSATIONS = 6
-_LIFE_MAX_S = 120.0
 
 
 class Harness:
@@ -60,7 +56,7 @@ class Harness:
         self._life = 0
         self._lasts_s = 0.0
         self._places = 0
-        self._standby: _Child | None = None
+        self._standby: Child | None = None
         with hansard.open_store(self.url) as store:
             self._transactions = isinstance(store, Transactional)
             if isinstance(store, Transactional):
@@ -93,7 +89,7 @@ class Harness:
         child = self._standby or self._start()
         self._standby = self._start()
         began_s = time.monotonic()
-        was_killed = child.live(orders, after_s, self._hear)
+        was_killed = self._let_live(child, orders, after_s)
         if not was_killed:
             self._lasts_s = time.monotonic() - began_s
         else:
@@ -112,8 +108,17 @@ class Harness:
             conversations=dict(self._next),
         )
 
-    def _start(self) -> _Child:
-        return _Child(self.folder / f"child-{self._life}.err")
+    def _start(self) -> Child:
+        return Child("child", self.folder / f"child-{self._life}.err")
+
+    def _let_live(self, child: Child, orders: Orders, after_s: float | None = None) -> bool:
+        """Let a child work; whether it was killed."""
+        child.hear("ready")
+        child.order(msgspec.json.encode(orders))
+        lines, was_killed = child.rest(after_s)
+        for what, *about in lines:
+            self._hear(what, *about)
+        return was_killed
 
     def _finish_and_check(self) -> None:
         """Let a process take all that is open to its end. Then there must be nothing amiss."""
@@ -124,7 +129,7 @@ class Harness:
         orders = msgspec.structs.replace(self._orders(), finish=True, conversations=known)
         child = self._standby or self._start()
         self._standby = None
-        assert not child.live(orders, None, self._hear)
+        assert not self._let_live(child, orders)
         found = check(
             self.url, self.folder, self.acknowledged, self.seed, transactions=self._transactions
         )
@@ -185,57 +190,6 @@ class Harness:
 
     def _heard_over(self, places: int) -> None:
         self._places = max(self._places, places)
-
-
-class _Child:
-    """A process that is ready, and waits for its orders."""
-
-    def __init__(self, errors: Path) -> None:
-        self._errors = errors
-        with errors.open("wb") as said:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.kills.child"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=said,
-            )
-
-    def live(self, orders: Orders, after_s: float | None, hear: Any) -> bool:
-        """Let it work; kill it after a while, if it is to be. Whether it was killed."""
-        process = self._process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        heard = process.stdout.readline()
-        assert heard == b'["ready"]\n', self._said(heard)
-        ends_s = time.monotonic() + (_LIFE_MAX_S if after_s is None else after_s)
-        process.stdin.write(msgspec.json.encode(orders) + b"\n")
-        process.stdin.flush()
-        said = b""
-        while select.select([process.stdout], [], [], max(0.0, ends_s - time.monotonic()))[0]:
-            if not (piece := os.read(process.stdout.fileno(), 1 << 16)):
-                break
-            said += piece
-        else:
-            process.send_signal(signal.SIGKILL if after_s is not None else signal.SIGABRT)
-            said += process.stdout.read()
-        code = process.wait()
-        self.end()
-        for line in said.splitlines(keepends=True):
-            if line.endswith(b"\n"):
-                hear(*json.loads(line))
-        assert code in (0, -signal.SIGKILL), self._said(said[-2000:])
-        return code != 0
-
-    def _said(self, heard: bytes) -> str:
-        errors = self._errors.read_text(errors="replace")
-        return f"expected a child that is killed or ends well, found {heard!r}\n{errors}"
-
-    def end(self) -> None:
-        """Let go of it; one that never had orders ends."""
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None and not pipe.closed:
-                pipe.close()
-        self._process.wait()
 
 
 def told(counts: Counter[str]) -> str:
