@@ -13,7 +13,7 @@ from ..drivers.acts import Do
 from ..errors import Invalid, RevisionConflict
 from ..record import views
 from ..record.turns import turn_at
-from ..stores.store import AsyncTransactional, Listed, Metadata, Transactional
+from ..stores.store import Listed, Metadata
 from ..talk.decisions import decide, settle
 from ..talk.inputs import messages_of, read_inputs
 from ..talk.keeping import Arrival
@@ -79,10 +79,8 @@ class Flows:
             )
         inputs = read_inputs(messages, options.system, chat.model.dialect)
         rescue = partial(chat.keeping.rescue, owner="")
-        store = self.ledger.store
-        begin_transaction = (
-            store.begin if isinstance(store, Transactional | AsyncTransactional) else None
-        )
+        # To ask for the protocol takes a hundred times as long, and that once a turn.
+        begin_transaction = getattr(self.ledger.store, "begin", None)
 
         def begin(record: Record, began: int | None) -> Talk:
             return Talk(
