@@ -16,7 +16,6 @@ import os
 import random
 import sys
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +30,7 @@ from tests.kills.child import Orders
 from tests.kills.children import Child
 from tests.kills.effects import Effects
 from tests.kills.stores import URLS
+from tests.support.postgres_server import stop_shared_server
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,11 +88,7 @@ class Harness:
                 orders = msgspec.structs.replace(orders, dies_at=dies_at)
         child = self._standby or self._start()
         self._standby = self._start()
-        began_s = time.monotonic()
-        was_killed = self._let_live(child, orders, after_s)
-        if not was_killed:
-            self._lasts_s = time.monotonic() - began_s
-        else:
+        if self._let_live(child, orders, after_s):
             self.counts["kills"] += 1
             self.counts["kills at a place" if orders.dies_at else "kills at a moment"] += 1
             self._look_for_torn_tails()
@@ -188,8 +184,8 @@ class Harness:
     def _heard_lost(self, _: str) -> None:
         self.counts["leases lost"] += 1
 
-    def _heard_over(self, places: int) -> None:
-        self._places = max(self._places, places)
+    def _heard_over(self, lasted_s: float, places: int) -> None:
+        self._lasts_s, self._places = lasted_s, places
 
 
 def told(counts: Counter[str]) -> str:
@@ -208,7 +204,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.stdout.write(f"python -m tests.kills.harness {again}\n")
     sys.stdout.flush()
     with tempfile.TemporaryDirectory(prefix="hansard-kills-") as folder:
-        counts = Harness(given.store, given.seed, Path(folder)).run(given.kills)
+        try:
+            counts = Harness(given.store, given.seed, Path(folder)).run(given.kills)
+        finally:
+            stop_shared_server()
     sys.stdout.write(f"{told(counts)}\n")
 
 
