@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from .session.snapshots import Snapshot
     from .state import Limits, Loaded, Rejected, State, load, save
     from .stores.memory import MemoryStore
+    from .stores.sealed import sealed
     from .stores.store import AsyncStore, Hold, Listed, Listing, Metadata, Receipt, Store
     from .stores.urls import open_async_store, open_store
     from .talk.reply import Reply
@@ -246,6 +247,7 @@ __all__ = [
     "register",
     "replace_latest",
     "save",
+    "sealed",
     "system",
     "tool",
     "upsert_by",
@@ -306,6 +308,7 @@ _LATER = {
     ".session.snapshots": ("Snapshot",),
     ".state": ("Limits", "Loaded", "Rejected", "State", "load", "save"),
     ".stores.memory": ("MemoryStore",),
+    ".stores.sealed": ("sealed",),
     ".stores.store": ("AsyncStore", "Hold", "Listed", "Listing", "Metadata", "Receipt", "Store"),
     ".stores.urls": ("open_async_store", "open_store"),
     ".talk.reply": ("Reply",),

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -10,7 +13,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from hansard import Chat, Session, Snapshot, append_all, replace_latest, upsert_by
+from hansard import (
+    Chat,
+    Session,
+    Snapshot,
+    Store,
+    append_all,
+    open_store,
+    replace_latest,
+    upsert_by,
+)
 from hansard.stores.memory import MemoryStore
 from hansard.testing import ScriptedModel, forever
 from tests.conftest import scale
@@ -77,11 +89,17 @@ class Slices(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.store = MemoryStore()
+        self.store = self.place()
         self.chat = Chat(ScriptedModel(forever("Yes.")))
         self.models: list[Model] = [Model()]
         self.sessions: list[list[Session]] = [[self.open("c0"), self.open("c0")]]
         self.snapshots: list[tuple[int, Snapshot, Model]] = []
+
+    def place(self) -> Store:
+        return MemoryStore()
+
+    def teardown(self) -> None:
+        self.store.close()
 
     def open(self, name: str) -> Session:
         session = self.chat.session(self.store, name)
@@ -179,5 +197,21 @@ class Slices(RuleBasedStateMachine):
             assert tuple(m.text for m in sessions[0].history()) == model.texts
 
 
+class SlicesOnDisk(Slices):
+    """The same, in a file."""
+
+    def place(self) -> Store:
+        self.folder = Path(mkdtemp())
+        return open_store(f"sqlite:///{self.folder}/slices.db", durability="normal")
+
+    def teardown(self) -> None:
+        super().teardown()
+        rmtree(self.folder)
+
+
 TestSlices = Slices.TestCase
 TestSlices.settings = settings(max_examples=scale(25, 400), stateful_step_count=25, deadline=None)
+TestSlicesOnDisk = SlicesOnDisk.TestCase
+TestSlicesOnDisk.settings = settings(
+    max_examples=scale(10, 200), stateful_step_count=25, deadline=None
+)

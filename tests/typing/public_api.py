@@ -4,8 +4,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import assert_type
 
+from hansard import (
+    AsyncSession,
+    Chat,
+    ConversationState,
+    FileCheckpointHandler,
+    Loop,
+    LossReport,
+    Prompt,
+    PromptResponse,
+    Session,
+    Snapshot,
+    Store,
+    StoreCheckpointHandler,
+)
 from hansard.messages import Draft, Message, Part, Role, ToolCall, event, system, user
 
 
@@ -25,3 +40,34 @@ def a_message_is_read_without_casts(message: Message) -> None:
 
 def what_cannot_be_said_is_refused() -> None:
     user(1)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    step: str
+
+
+class _Planning(Loop[str, _Plan]):
+    def create_prompt(self, request: str) -> Prompt[_Plan]:
+        return Prompt("plans", "one", request, output=_Plan)
+
+
+def a_slice_is_of_its_type(session: Session) -> None:
+    assert_type(session[_Plan].all(), tuple[_Plan, ...])
+    assert_type(session[_Plan].latest(), _Plan | None)
+    assert_type(session[ConversationState].latest(), ConversationState | None)
+    assert_type(session.register(_Plan), type[_Plan])
+    assert_type(session.restore(session.snapshot()), LossReport)
+
+
+async def an_awaited_slice_is_too(session: AsyncSession) -> None:
+    assert_type(await session[_Plan].all(), tuple[_Plan, ...])
+    assert_type(await session.snapshot(), Snapshot)
+
+
+def a_loop_gives_what_its_prompt_asks_for(chat: Chat, store: Store) -> None:
+    loop = _Planning(chat, checkpoint_handler=FileCheckpointHandler("checkpoints"))
+    assert_type(loop.execute("Plan."), PromptResponse[_Plan])
+    assert_type(loop.execute("Plan.").output, _Plan | None)
+    _Planning(chat, checkpoint_handler=StoreCheckpointHandler(store))
+    loop.execute(1)  # type: ignore[arg-type]

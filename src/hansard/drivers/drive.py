@@ -14,7 +14,7 @@ Rules:
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
@@ -204,7 +204,7 @@ class Drive:
             self._is_committing = False
             self._staged = []
             if led_to is not None:
-                self.record = led_to  # type: ignore[assignment]
+                self.record = cast("Record", led_to)
             self.committed = self.record
         return led_to is not None
 

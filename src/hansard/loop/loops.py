@@ -45,8 +45,6 @@ class _Loop(ABC, Generic[Request, Output]):
     it was: ``"raise"`` `ConversationStateMismatch`, or ``"continue"``.
     """
 
-    chat: Chat | AsyncChat
-
     def __init__(
         self,
         *,
@@ -59,6 +57,11 @@ class _Loop(ABC, Generic[Request, Output]):
             raise Invalid(f"expected on_changed= 'raise' or 'continue', found {on_changed!r}")
         self.checkpoint_handler = checkpoint_handler
         self.on_changed: OnChanged = on_changed
+
+    @property
+    @abstractmethod
+    def chat(self) -> Chat | AsyncChat:
+        """What jobs are carried out with."""
 
     @abstractmethod
     def create_prompt(self, request: Request) -> Prompt[Output]:
@@ -146,8 +149,6 @@ class Loop(_Loop[Request, Output]):
 
     __doc__ = _with_shared(__doc__)
 
-    chat: Chat
-
     def __init__(
         self,
         chat: Chat,
@@ -156,7 +157,12 @@ class Loop(_Loop[Request, Output]):
         on_changed: OnChanged = "raise",
     ) -> None:
         super().__init__(checkpoint_handler=checkpoint_handler, on_changed=on_changed)
-        self.chat = chat
+        self._chat = chat
+
+    @property
+    def chat(self) -> Chat:
+        """What jobs are carried out with."""
+        return self._chat
 
     def create_session(self, request: Request) -> Session:
         """Make the session of a request, and register its slices: in memory, if left as it is.
@@ -221,8 +227,6 @@ class AsyncLoop(_Loop[Request, Output]):
 
     __doc__ = _with_shared(__doc__)
 
-    chat: AsyncChat
-
     def __init__(
         self,
         chat: AsyncChat,
@@ -233,7 +237,12 @@ class AsyncLoop(_Loop[Request, Output]):
         on_changed: OnChanged = "raise",
     ) -> None:
         super().__init__(checkpoint_handler=checkpoint_handler, on_changed=on_changed)
-        self.chat = chat
+        self._chat = chat
+
+    @property
+    def chat(self) -> AsyncChat:
+        """What jobs are carried out with."""
+        return self._chat
 
     def create_session(self, request: Request) -> AsyncSession:
         """`Loop.create_session`."""

@@ -216,13 +216,13 @@ def page_of(
         body=b",".join([dialect.splice(line.raw) for line in lines]),
         starts=starts,
     )
-    ends = (*spans, (page.first, page.next)) if starts else (*spans[:-1], (spans[-1][0], page.next))
+    [*earlier, last] = (*spans, (page.first, page.next)) if starts else spans
     plain = all([line.sent is line.raw for line in lines])
     return page, Head(
         incarnation=head.incarnation,
         dialect=dialect.name,
         seq=after.length,
-        spans=ends,
+        spans=(*earlier, (last[0], page.next)),
         open=after.turn.begin.seq if after.turn else None,
         turn=_last_closed(after),
         count=closed.count,
@@ -251,8 +251,9 @@ def page_beside(
         body=b"",
         starts=first,
     )
-    *spans, (begins, _) = ((0, 0),) if first else head.spans
-    return page, msgspec.structs.replace(head, seq=page.next, spans=(*spans, (begins, page.next)))
+    begins = 0 if first else head.spans[-1][0]
+    spans = (*head.spans[:-1], (begins, page.next))
+    return page, msgspec.structs.replace(head, seq=page.next, spans=spans)
 
 
 def _added(before: Context, after: Context) -> list[Line] | None:

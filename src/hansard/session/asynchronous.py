@@ -40,6 +40,7 @@ class AsyncSession(SharedSession):
     """`Session` under asyncio: every method but `stream` is awaited."""
 
     __doc__ = with_shared(__doc__)
+    _awaited = True
 
     async def send(
         self, *messages: Input, turn_id: str | None = None, **options: Unpack[CallOptions]

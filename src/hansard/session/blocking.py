@@ -45,6 +45,7 @@ class Session(SharedSession):
     """
 
     __doc__ = with_shared(__doc__)
+    _awaited = False
 
     def send(
         self, *messages: Input, turn_id: str | None = None, **options: Unpack[CallOptions]

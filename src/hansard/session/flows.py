@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from .. import clock
 from ..drivers.acts import Do
@@ -51,7 +51,7 @@ class Flows:
         self.chat = chat
         self.ledger = ledger
         self.tenure = tenure
-        self.busy = busy
+        self.busy: OnBusy = busy
 
     @property
     def name(self) -> str:
@@ -226,7 +226,7 @@ def _transactions(store: Store | AsyncStore) -> Callable[[bool], object] | None:
     """Give what begins a transaction for a tool, which may block; None if the store has none."""
     if not isinstance(store, Transactional | AsyncTransactional):
         return None
-    begin: Callable[..., object] = store.begin
+    begin = cast("Callable[..., object]", store.begin)
     if inspect.iscoroutinefunction(begin):
         return lambda blocking: begin(blocking=blocking)
     return lambda _: begin()

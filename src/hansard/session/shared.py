@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
 from inspect import cleandoc
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from ..errors import Invalid
 from .flows import Flows
@@ -38,6 +39,8 @@ class SharedSession:
     is known to have come to: `StoreCorrupt` is raised where the store knows of less.
     """
 
+    _awaited: ClassVar[bool]
+
     def __init__(
         self,
         chat: Chat | AsyncChat,
@@ -52,6 +55,7 @@ class SharedSession:
             raise Invalid(f"expected the conversation's name as text, found {name!r}")
         if busy not in ("wait", "raise"):
             raise Invalid(f"expected busy= 'wait' or 'raise', found {busy!r}")
+        _check_kind(store, awaited=self._awaited)
         if not lease_s > 0:
             raise Invalid(f"expected lease_s= above 0, found {lease_s!r}")
         ledger = Ledger(store, name, chat.model.dialect, at_least=at_least)
@@ -107,6 +111,17 @@ class SharedSession:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
+
+
+def _check_kind(store: Store | AsyncStore, *, awaited: bool) -> None:
+    """Raise `Invalid` for a store of the other kind."""
+    if inspect.iscoroutinefunction(getattr(store, "append", None)) == awaited:
+        return
+    opener = "open_async_store" if awaited else "open_store"
+    raise Invalid(
+        f"expected a store whose methods {'are awaited' if awaited else 'block'}, found {store!r}: "
+        f"open it with hansard.{opener}(…)"
+    )
 
 
 def with_shared(doc: str | None) -> str:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from importlib.resources import files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 __all__ = ["read_scripts", "read_statements"]
 
@@ -11,12 +15,12 @@ _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 _COMMENT = re.compile(r"^\s*--.*\n", re.MULTILINE)
 
 
-def read_statements(package: str) -> dict[str, str]:
-    """Give the statements of a package's ``sql/queries.sql`` by their names.
+def read_statements(module: str) -> dict[str, str]:
+    """Give the statements of ``sql/queries.sql`` beside a module by their names.
 
     Each stands below a line ``-- name: …``. Comments are left out of what the database is sent.
     """
-    text = (files(package) / "sql" / "queries.sql").read_text(encoding="utf-8")
+    text = (_beside(module) / "queries.sql").read_text(encoding="utf-8")
     _, *parts = _NAME.split(text)
     names, bodies = parts[::2], parts[1::2]
     return {
@@ -25,10 +29,14 @@ def read_statements(package: str) -> dict[str, str]:
     }
 
 
-def read_scripts(package: str) -> dict[int, str]:
-    """Give the scripts that lead to each version of a package's schema, in their order."""
+def read_scripts(module: str) -> dict[int, str]:
+    """Give the scripts beside a module that lead to each version of a schema, in their order."""
     scripts = [
         (int(file.name.removesuffix(".sql")), file.read_text(encoding="utf-8"))
-        for file in (files(package) / "sql" / "versions").iterdir()
+        for file in (_beside(module) / "versions").iterdir()
     ]
     return dict(sorted(scripts))
+
+
+def _beside(module: str) -> Traversable:
+    return files(module.rpartition(".")[0]) / "sql"

@@ -23,6 +23,7 @@ from hansard import (
 from hansard.record import views
 from hansard.record.entries import Outcome, TurnBegin, TurnEnd
 from hansard.stores.memory import MemoryStore
+from hansard.stores.threads import async_over
 from hansard.testing import ScriptedModel, call, fail, say
 
 if TYPE_CHECKING:
@@ -369,3 +370,11 @@ def test_a_conversation_of_another_dialect_is_refused(
 def test_sessions_say_what_they_are() -> None:
     assert repr(Chat(ScriptedModel("Hi")).session(name="talk")) == "<Session 'talk'>"
     assert repr(AsyncChat(ScriptedModel("Hi")).session(name="talk")) == "<AsyncSession 'talk'>"
+
+
+def test_a_store_of_the_other_kind_is_refused_with_what_to_do() -> None:
+    model = ScriptedModel("unheard")
+    with pytest.raises(Invalid, match="open_async_store"):
+        AsyncChat(model).session(MemoryStore(), "talk")  # type: ignore[arg-type]
+    with pytest.raises(Invalid, match="open_store"):
+        Chat(model).session(async_over(MemoryStore()), "talk")  # type: ignore[arg-type]

@@ -150,8 +150,9 @@ def write_at(fd: int, data: bytes, at: int, *, full: bool) -> None:
 
 def flush(fd: int) -> None:
     """Bring onto the disk what was written to a file."""
-    if hasattr(fcntl, "F_FULLFSYNC"):  # On a Mac, fsync alone leaves it in the disk's cache.
-        fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+    # On a Mac, fsync alone leaves it in the disk's cache.
+    if (all_the_way := getattr(fcntl, "F_FULLFSYNC", None)) is not None:
+        fcntl.fcntl(fd, all_the_way)
     else:
         os.fdatasync(fd)
 

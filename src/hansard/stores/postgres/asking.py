@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SQL", "Asking", "Query", "arun", "atomic", "run"]
 
-SQL = read_statements(__package__)
+SQL = read_statements(__name__)
 
 Rows: TypeAlias = "list[tuple[Any, ...]]"
 Values: TypeAlias = "Sequence[object] | Mapping[str, object]"

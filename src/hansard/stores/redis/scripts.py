@@ -28,7 +28,7 @@ class Script(NamedTuple):
 
 
 def _script(name: str) -> Script:
-    folder = files(__package__)
+    folder = files("hansard.stores.redis")
     text = folder.joinpath("shared.lua").read_bytes() + folder.joinpath(name).read_bytes()
     return Script(text, sha1(text, usedforsecurity=False).hexdigest().encode())
 

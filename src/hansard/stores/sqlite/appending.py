@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SQL", "Last", "append", "create", "insert", "last"]
 
-SQL = read_statements(__package__)
+SQL = read_statements(__name__)
 _LAST, _APPEND = SQL["last"], SQL["append"]
 _SEQ_MAX = 0xFFFF_FFFF
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SCRIPTS", "migrate"]
 
-SCRIPTS = read_scripts(__package__)
+SCRIPTS = read_scripts(__name__)
 """What leads to each version from the one before."""
 
 _TABLE = """
