@@ -209,7 +209,8 @@ def main() -> None:
         line = Line(1, orders.dies_at)
         began_s = time.monotonic()
         World(orders, line).run()
-        line.say("over", time.monotonic() - began_s, line.places)
+        if not orders.finish:
+            line.say("over", time.monotonic() - began_s, line.places)
 
 
 if __name__ == "__main__":
