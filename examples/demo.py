@@ -1,11 +1,13 @@
 """A conversation with a real model on this machine, streamed, its state kept in a file.
 
-Run by ``./dev demo``. On a terminal it asks you; otherwise it asks three questions of its own.
+Run by ``./dev demo``. On a terminal it asks you; otherwise it asks three questions of its own. In
+the end `crash.py` tells what becomes of a tool that is killed half-way.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import tempfile
 from functools import partial
@@ -29,7 +31,10 @@ SCRIPT = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Talk, and keep the state in the file that is named, or in one that is gone afterwards."""
+    """Talk, and keep the state in the file that is named, or in one that is gone afterwards.
+
+    Then tell the story of a crash.
+    """
     parser = argparse.ArgumentParser(description="Talk to a small model on this machine.")
     parser.add_argument(
         "file", nargs="?", type=Path, help="of a conversation, to go on with it, or to begin one"
@@ -46,7 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:  # Between answers. What is in the file is whole.
             print()
             return 130
-    return 0
+    sys.stdout.flush()
+    story = [sys.executable, Path(__file__).with_name("crash.py")]
+    return subprocess.run(story, check=False).returncode
 
 
 def converse(chat: Chat, file: Path, said: Iterable[str]) -> None:

@@ -13,8 +13,9 @@ from __future__ import annotations
 import json
 import math
 import re
+from contextlib import suppress
 from itertools import accumulate
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -38,6 +39,7 @@ __all__ = [
     "join_object",
     "join_strings",
     "members",
+    "prepared",
     "quote",
     "replace",
     "unquote",
@@ -63,6 +65,20 @@ _TOKEN = re.compile(_STRING + rb"|[\[\]{}:,]|[^\[\]{}:,\"]+", re.DOTALL)
 _STRINGS = re.compile(_STRING, re.DOTALL)
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+
+Kind = TypeVar("Kind")
+
+
+def prepared(kind: Kind) -> Kind:
+    """Have msgspec look at a type now, and not when it is first decoded.
+
+    Two threads that first decode the same one at once would end the process: what one has half
+    found out of it, the other already uses.
+    """
+    with suppress(TypeError):  # Whoever decodes it is told what is wrong with it.
+        msgspec.json.Decoder(kind)
+    return kind
+
 
 _decode_string = msgspec.json.Decoder(str).decode
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from examples import demo
+from examples import crash, demo
 from examples.demo import SCRIPT, converse, load, main, turn
 from hansard import Chat, Unreachable
 from hansard.testing import ScriptedModel, delay, empty, forever, unreachable
@@ -42,7 +42,8 @@ def test_without_a_terminal_it_has_a_conversation_of_its_own(file: Path) -> None
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert [line[2:] for line in done.stdout.splitlines() if line[:2] == "> "] == [*SCRIPT]
+    said = [line[2:] for line in done.stdout.splitlines() if line[:2] == "> "]
+    assert said == [*SCRIPT, crash.PROMPT]
     assert "\x1b" not in done.stdout
 
     saved = [int(size.replace(",", "")) for size in re.findall(r"([\d,]+) bytes", done.stdout)]
@@ -58,6 +59,7 @@ def test_without_a_terminal_it_has_a_conversation_of_its_own(file: Path) -> None
     assert messages == ["user", "assistant", "user", "assistant", "user", "user", "assistant"]
     assert f'"content":"{SCRIPT[2][1:]}"' in kept
     assert "checksum: " in damaged
+    check_story(damaged.partition("in the middle of a tool?")[2])
 
 
 def test_on_a_terminal_it_asks_until_there_is_nothing_more_to_say(file: Path) -> None:
@@ -80,6 +82,24 @@ def test_on_a_terminal_it_asks_until_there_is_nothing_more_to_say(file: Path) ->
     assert "\x1b[2mWhat was kept, word for word:\x1b[0m" in ended
     assert '"content":"What is the capital of France?"' in ended
     assert '"content":"The user has landed in Paris."' in ended
+    check_story(re.sub(r"\x1b\[2?0?m|\r", "", ended).partition("in the middle of a tool?")[2])
+
+
+def check_story(told: str) -> None:
+    """A process is killed in its tool; another one comes to the end, and charges nothing again."""
+    [_, prompt, *steps, last, _] = told.split("\n")
+    assert prompt == f"> {crash.PROMPT}"
+    notes = [tuple(step.split("  ")[1:]) for step in steps if re.match(r"  \d+  ", step)]
+    (killed, charged), (gone, how), *others = notes
+    assert (charged, gone, how) == ("charges the card", killed, "killed by SIGKILL")
+    assert {who for who, _ in others}.isdisjoint({killed})
+    assert [what for _, what in others] == [
+        "resumes, as soon as the lease of the other has run out",
+        "finds that the card was charged, by the key",
+        "writes down the table",
+    ]
+    assert steps[-1] == "Your table is booked."
+    assert last == "  1 charge, 1 table and 1 outcome on the books"
 
 
 def read(terminal: int, until: str | None = None) -> str:

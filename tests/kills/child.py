@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -206,8 +207,10 @@ def main() -> None:
     if ordered:
         orders = msgspec.json.decode(ordered, type=Orders)
         line = Line(1, orders.dies_at)
+        began_s = time.monotonic()
         World(orders, line).run()
-        line.say("over", line.places)
+        if not orders.finish:
+            line.say("over", time.monotonic() - began_s, line.places)
 
 
 if __name__ == "__main__":

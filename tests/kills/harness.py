@@ -16,7 +16,6 @@ import os
 import random
 import sys
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +30,7 @@ from tests.kills.child import Orders
 from tests.kills.children import Child
 from tests.kills.effects import Effects
 from tests.kills.stores import URLS
+from tests.support.postgres_server import stop_shared_server
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Harness", "main", "told"]
 
 _CONVERSATIONS = 6
+_CHECKED_EVERY = 100
 
 
 class Harness:
@@ -56,6 +57,7 @@ class Harness:
         self._life = 0
         self._lasts_s = 0.0
         self._places = 0
+        self._torn: dict[Path, int] = {}
         self._standby: Child | None = None
         with hansard.open_store(self.url) as store:
             self._transactions = isinstance(store, Transactional)
@@ -67,9 +69,8 @@ class Harness:
     def run(self, kills: int) -> Counter[str]:
         """Kill so many processes, then let one live, and check everything. Gives the counts."""
         try:
-            while self.counts["kills"] < kills:
-                self._live_and_die()
-                if self.counts["kills"] % 100 == 0 and self.counts["kills"] < kills:
+            while (left := kills - self.counts["kills"]) > 0:
+                if self._live_and_die() and left % _CHECKED_EVERY == 0:
                     self._finish_and_check()
             self._finish_and_check()
         finally:
@@ -77,7 +78,8 @@ class Harness:
                 self._standby.end()
         return self.counts
 
-    def _live_and_die(self) -> None:
+    def _live_and_die(self) -> bool:
+        """Let a process live, until it is killed or at its end; whether it was killed."""
         orders = self._orders()
         after_s = None
         if self._places:  # One lives to its end first, so that it is known what a life is.
@@ -88,15 +90,13 @@ class Harness:
                 orders = msgspec.structs.replace(orders, dies_at=dies_at)
         child = self._standby or self._start()
         self._standby = self._start()
-        began_s = time.monotonic()
         was_killed = self._let_live(child, orders, after_s)
-        if not was_killed:
-            self._lasts_s = time.monotonic() - began_s
-        else:
+        if was_killed:
             self.counts["kills"] += 1
             self.counts["kills at a place" if orders.dies_at else "kills at a moment"] += 1
-            self._look_for_torn_tails()
+            self._tear_tails()
         self._retire()
+        return was_killed
 
     def _orders(self) -> Orders:
         self._life += 1
@@ -135,13 +135,20 @@ class Harness:
         )
         self.counts.update({what: count - self.counts[what] for what, count in found.items()})
 
-    def _look_for_torn_tails(self) -> None:
-        for file in self.folder.glob("chats/*.jsonl"):
-            with file.open("rb") as lines:
-                lines.seek(0, os.SEEK_END)
-                if lines.tell():
-                    lines.seek(-1, os.SEEK_END)
-                    self.counts["torn tails"] += lines.read() != b"\n"
+    def _tear_tails(self) -> None:
+        """Count the lines that a kill has left torn; tear one now and then, as power loss would."""
+        for file in sorted(self.folder.glob("chats/*.jsonl")):
+            lines = file.read_bytes().splitlines(keepends=True)
+            if lines and not lines[-1].endswith(b"\n"):
+                was_torn = file.stat().st_size == self._torn.get(file)
+                self.counts["torn by a kill"] += not was_torn
+                self._torn[file] = file.stat().st_size
+            elif lines and self._drawn.random() < 0.05:
+                torn = lines[-1][: self._drawn.randint(1, len(lines[-1]) - 1)]
+                with file.open("ab") as tail:
+                    tail.write(torn)
+                self._torn[file] = file.stat().st_size
+                self.counts["torn by hand"] += 1
 
     def _retire(self) -> None:
         """Let a new conversation take the place of one that has had its steps."""
@@ -188,8 +195,8 @@ class Harness:
     def _heard_lost(self, _: str) -> None:
         self.counts["leases lost"] += 1
 
-    def _heard_over(self, places: int) -> None:
-        self._places = max(self._places, places)
+    def _heard_over(self, lasted_s: float, places: int) -> None:
+        self._lasts_s, self._places = lasted_s, places
 
 
 def told(counts: Counter[str]) -> str:
@@ -208,7 +215,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.stdout.write(f"python -m tests.kills.harness {again}\n")
     sys.stdout.flush()
     with tempfile.TemporaryDirectory(prefix="hansard-kills-") as folder:
-        counts = Harness(given.store, given.seed, Path(folder)).run(given.kills)
+        try:
+            counts = Harness(given.store, given.seed, Path(folder)).run(given.kills)
+        finally:
+            stop_shared_server()
     sys.stdout.write(f"{told(counts)}\n")
 
 

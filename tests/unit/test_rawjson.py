@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import subprocess
 import sys
 import tracemalloc
 
@@ -207,3 +208,32 @@ class TestSpelling:
         raw = b'{"a":1e5,"b":2,"c":{"d":1.50}}'
         assert rawjson.replace(raw, {"b": b"[3]"}) == b'{"a":1e5,"b":[3],"c":{"d":1.50}}'
         assert rawjson.replace(raw, {"a": None, "z": b"0"}) == b'{"b":2,"c":{"d":1.50}}'
+
+
+RACE = """
+import sys, threading
+import msgspec
+from hansard import rawjson
+
+sys.setswitchinterval(1e-6)
+for number in range(200):
+    inner = msgspec.defstruct(f"Inner{number}", [("a", "int"), ("b", "tuple[int, ...]")])
+    middle = msgspec.defstruct("Middle", [("inner", inner), ("more", "list[str]")])
+    outer = msgspec.defstruct("Outer", [("middle", middle), ("c", "dict[str, int]")])
+    kind = rawjson.prepared(outer)
+    start = threading.Barrier(3)
+    said = b'{"middle":{"inner":{"a":1,"b":[1]},"more":["x"]},"c":{"y":1}}'
+
+    def decode():
+        start.wait()
+        msgspec.json.decode(said, type=kind)
+
+    threads = [threading.Thread(target=decode) for _ in range(3)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+"""
+
+
+def test_threads_that_first_decode_a_type_at_once_do_not_end_the_process() -> None:
+    """Msgspec lets one use what another has half found out of a type, unless it is prepared."""
+    subprocess.run([sys.executable, "-c", RACE], check=True, timeout=60)

@@ -80,6 +80,7 @@ class ConversationTurn(msgspec.Struct, frozen=True):
         force_setattr(self, "created_at", _utc(self.created_at))
 
 
+@rawjson.prepared
 class ConversationState(msgspec.Struct, frozen=True):
     """A whole conversation.
 

@@ -31,6 +31,7 @@ _UNCOUNTED_MAX = 1 << 20
 """How many elements may be taken apart without having been counted."""
 
 
+@rawjson.prepared
 class LineHead(msgspec.Struct, frozen=True, array_like=True):
     """What is kept of one message, beside the message."""
 

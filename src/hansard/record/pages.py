@@ -53,6 +53,7 @@ class Revision(msgspec.Struct, frozen=True):
     seq: int
 
 
+@rawjson.prepared
 class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     """Where a conversation stands: all that is to be known before its pages are read.
 

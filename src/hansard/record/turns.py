@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from .. import rawjson
 from .entries import TurnBegin, TurnEnd
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["TurnHead", "closed_turn", "ended", "entries_of", "turn_at"]
 
 
+@rawjson.prepared
 class TurnHead(msgspec.Struct, frozen=True, array_like=True):
     """What is known of a closed turn wherever its entries are not at hand.
 

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from .. import rawjson
 from ..dialects.dialect import Dialect
 from ..errors import DecodeError, Invalid
 from . import blob, goblob, goformat
@@ -97,6 +98,7 @@ def read(data: bytes, find: Find, *, conversation: str, messages_max: int = MESS
     return record
 
 
+@rawjson.prepared
 class _Versioned(msgspec.Struct):
     version: int = 1
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
+from threading import Lock
 from typing import Any, TypeVar
 
 import msgspec
@@ -20,6 +21,8 @@ from ..record.heads import decoded
 from .reducers import Reducer, append_all
 
 __all__ = ["SliceType", "SliceTypes", "name_of"]
+
+_PREPARING = Lock()
 
 Kind = TypeVar("Kind", bound=type)
 
@@ -111,6 +114,9 @@ class SliceTypes:
                 f"expected a name of its own for the slice of {kind.__name__}, found "
                 f"{given.name!r}: give another name="
             )
+        with _PREPARING:
+            for each in given.events.values():
+                rawjson.prepared(each)
         self._by_kind[kind] = given
         return kind
 

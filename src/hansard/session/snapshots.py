@@ -39,6 +39,7 @@ _VERSION = 1
 _DEPTH_MAX = rawjson.DEPTH_MAX + 6
 
 
+@rawjson.prepared
 class _Shape(msgspec.Struct, frozen=True):
     """What must be there. What else is there is kept with the text."""
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, Self, TypeAlias, runtime_ch
 
 import msgspec
 
+from .. import rawjson
 from ..record.pages import Head, Page, Revision
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Receipt(msgspec.Struct, frozen=True):
     fence: int = 0
 
 
+@rawjson.prepared
 class Metadata(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is known of a conversation beside what is said in it, to find it by."""
 

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeAlias, TypeVar, overload
 
 from ..errors import Invalid
+from ..rawjson import prepared
 from .checking import mismatches
 from .converting import convert
 from .docstrings import read_docstring
@@ -142,6 +143,8 @@ class FunctionTool(Tool, Generic[P, R]):
     def __post_init__(self) -> None:
         """Be known by the function's name and docstring too."""
         super().__post_init__()
+        for parameter in self.signature_parameters:
+            prepared(parameter.annotation)
         real = unwrapped(self.function)
         named = ("__name__", "__qualname__", "__module__", "__doc__")
         self.__dict__.update({name: getattr(real, name, None) for name in named})

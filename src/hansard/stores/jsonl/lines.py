@@ -113,9 +113,9 @@ class Header(msgspec.Struct, frozen=True):
     def of(cls, line: bytes, where: str) -> Header:
         """Read a first line."""
         try:
-            version = msgspec.json.decode(line, type=_Version).hansard
+            version = _decode_version(line).hansard
             if version <= VERSION:
-                return msgspec.json.decode(check(line, 0, where), type=cls)
+                return _decode_header(check(line, 0, where))
         except msgspec.DecodeError as error:
             raise _damaged(where, 0) from error
         raise StoreUnavailable(
@@ -130,6 +130,11 @@ class Header(msgspec.Struct, frozen=True):
 
 class _Version(msgspec.Struct):
     hansard: int
+
+
+_decode_version = msgspec.json.Decoder(_Version).decode
+_decode_header = msgspec.json.Decoder(Header).decode
+_decode_tail = msgspec.json.Decoder(Tail).decode
 
 
 class Line:
@@ -174,9 +179,7 @@ class Line:
         at = self._start.end() + sum(self._sizes) + sum(map(len, layout.leads)) + len(layout.close)
         end = _END.search(self._line, max(len(self._line) - _END_BYTES, 0))
         try:
-            return msgspec.json.decode(
-                b"{%b}" % self._line[at + 1 : end.start() if end else None], type=Tail
-            )
+            return _decode_tail(b"{%b}" % self._line[at + 1 : end.start() if end else None])
         except msgspec.DecodeError as error:
             raise _damaged(self.where, self.at) from error
 

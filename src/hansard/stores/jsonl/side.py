@@ -45,6 +45,10 @@ class About(msgspec.Struct, frozen=True):
     metadata: Metadata
 
 
+_decode_held = msgspec.json.Decoder(Held).decode
+_decode_about = msgspec.json.Decoder(About).decode
+
+
 def _lease_path(path: Path) -> Path:
     return path.with_suffix(".lease.json")
 
@@ -60,7 +64,7 @@ def lease_in(path: Path, file: str, fence: int) -> Lease:
     does not any more.
     """
     try:
-        held = msgspec.json.decode(_lease_path(path).read_bytes().partition(b"\n")[0], type=Held)
+        held = _decode_held(_lease_path(path).read_bytes().partition(b"\n")[0])
     except (FileNotFoundError, msgspec.DecodeError):
         held = None
     if held is None or held.id != file:
@@ -81,7 +85,7 @@ def write_lease(path: Path, file: str, lease: Lease) -> None:
 def metadata_in(path: Path, file: str) -> Metadata:
     """What is known of a conversation."""
     try:
-        about = msgspec.json.decode(_about_path(path).read_bytes(), type=About)
+        about = _decode_about(_about_path(path).read_bytes())
     except FileNotFoundError:
         return Metadata()
     return about.metadata if about.id == file else Metadata()
