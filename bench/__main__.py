@@ -12,6 +12,7 @@ ALL = (
     "turn_overhead",
     "import_time",
     "store_turn",
+    "store_growth",
 )
 _USAGE = f"expected names of {', '.join(ALL)}, and --quick to see them run"
 
