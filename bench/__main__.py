@@ -13,6 +13,7 @@ ALL = (
     "import_time",
     "store_turn",
     "store_growth",
+    "store_postgres",
 )
 _USAGE = f"expected names of {', '.join(ALL)}, and --quick to see them run"
 
