@@ -14,6 +14,7 @@ ALL = (
     "store_turn",
     "store_growth",
     "store_postgres",
+    "store_redis",
 )
 _USAGE = f"expected names of {', '.join(ALL)}, and --quick to see them run"
 
