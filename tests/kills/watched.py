@@ -115,8 +115,8 @@ class _WatchedTransaction:
         for appended in self._appended:
             _acknowledge(self._line, *appended)
 
-    def rollback(self) -> None:
-        self._transaction.rollback()
+    def rollback(self, *, given_up: bool = False) -> None:
+        self._transaction.rollback(given_up=given_up)
 
 
 def _acknowledge(line: Line, conversation: str, page: Page, head: Head) -> None:

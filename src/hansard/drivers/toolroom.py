@@ -79,13 +79,13 @@ class Toolroom:
         for one in ended:
             transaction = self._transaction(one)
             if (repeated := self._to_retry(one)) is not None:
-                yield from self._roll_back(transaction)
+                yield from self._roll_back(transaction, one)
                 yield from self._begin(repeated)
                 again.append(self._job(repeated))
             else:
                 told = self._take(one)
                 finished += [told] if told is not None else []
-                yield from self._end(transaction, told)
+                yield from self._end(transaction, one, told)
         if again:
             yield StartJobs(tuple(again))
         if self._drive.plan.stream and finished:
@@ -101,7 +101,7 @@ class Toolroom:
             for one in stopped:
                 transaction = self._transaction(one)
                 self._take(one)
-                yield from self._roll_back(transaction)
+                yield from self._roll_back(transaction, one)
 
     # -- transactions ---------------------------------------------------------------------------
 
@@ -121,25 +121,29 @@ class Toolroom:
         run.context = replace(run.context, connection=begun.connection)
 
     def _roll_back(
-        self, transaction: Transaction | AsyncTransaction | None
+        self, transaction: Transaction | AsyncTransaction | None, ended: Ended
     ) -> Generator[Act, object, None]:
         """Take back what a tool wrote, if it wrote in a transaction."""
         if transaction is not None:
-            yield Do(transaction.rollback)
+            given_up = ended.how in ("timed_out", "stopped")
+            yield Do(partial(transaction.rollback, given_up=given_up))
 
     def _end(
-        self, transaction: Transaction | AsyncTransaction | None, told: CallFinished | None
+        self,
+        transaction: Transaction | AsyncTransaction | None,
+        ended: Ended,
+        told: CallFinished | None,
     ) -> Generator[Act, object, None]:
         """Make what a tool wrote durable, together with its outcome; take it back if it failed."""
         if transaction is None or told is None or told.result.is_error:
-            yield from self._roll_back(transaction)
+            yield from self._roll_back(transaction, ended)
             return
         try:
             yield from self._drive.commit(transaction)
         except GeneratorExit:
             raise
         except BaseException:
-            yield from self._roll_back(transaction)
+            yield from self._roll_back(transaction, ended)
             raise
 
     # -- starting -------------------------------------------------------------------------------

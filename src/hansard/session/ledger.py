@@ -253,21 +253,20 @@ class Ledger:
         transaction: Transaction | AsyncTransaction,
         after: Record,
         entries: Sequence[Entry],
-    ) -> Flow[None]:
-        """Append entries in a transaction, and make it, so that both are made or neither.
-
-        No lease is asked for: that nobody has appended meanwhile is all that counts here.
-        """
+        hold: Hold,
+    ) -> Flow[Receipt]:
+        """Append entries in a transaction, and make it, so that both are made or neither."""
         if self.record is None or self.head is None:
             raise Invalid("expected a conversation that was read, found none")
         page, head = page_of(self.head, self.record, after, entries, clock.new_name())
-        yield Do(partial(transaction.append, self.name, page, head))
+        receipt = yield Do(partial(transaction.append, self.name, page, head, hold=hold))
         try:
             yield Do(transaction.commit)
         except BaseException:
             self.forget()
             raise
         self.head, self.record = head, after
+        return receipt  # type: ignore[return-value]
 
     def certainly(self, call: Callable[[], object]) -> Flow[Receipt]:
         """Append or fork, again where nobody knows whether it was: a store knows it again."""

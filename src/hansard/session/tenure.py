@@ -39,6 +39,7 @@ class Tenure:
         self._name = clock.new_name()[:8]
         self._asked_s = 0.0
         self._until_s = 0.0
+        self._renewing = threading.Lock()
 
     @property
     def owner(self) -> str:
@@ -77,7 +78,15 @@ class Tenure:
             _RENEWALS.remove(self)
 
     def renew_now(self) -> None:
-        """Renew it, where it is held."""
+        """Renew it, where it is held, and is not being renewed already."""
+        if not self._renewing.acquire(blocking=False):
+            return
+        try:
+            self._renew_now()
+        finally:
+            self._renewing.release()
+
+    def _renew_now(self) -> None:
         if (fence := self.fence) is None:
             return
         until_s = time.monotonic() + self.ttl_s
@@ -128,7 +137,10 @@ class _Renewals:
     def _run(self) -> None:
         while True:
             for tenure in self._wait():
-                tenure.renew_now()
+                # A thread for each, so that a store that hangs holds up no other.
+                threading.Thread(
+                    target=tenure.renew_now, name="hansard-renewal", daemon=True
+                ).start()
 
     def _wait(self) -> list[Tenure]:
         """Wait until something is due, and give it."""

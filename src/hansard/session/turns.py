@@ -29,7 +29,7 @@ from ..errors import (
     RevisionConflict,
     TimedOut,
 )
-from ..record.entries import TurnBegin
+from ..record.entries import Outcome, TurnBegin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ..record.entries import Entry
     from ..record.record import Record
     from ..state import State
+    from ..stores.store import AsyncTransaction, Transaction
     from ..talk.reply import Reply
     from ..talk.talk import Talk
     from .ledger import Flow, Ledger
@@ -185,15 +186,14 @@ class Turn:
         begins = isinstance(entries[0], TurnBegin)
         while True:
             try:
-                if act.within is not None:
-                    yield from self.ledger.append_within(act.within, record, entries)
-                else:
-                    yield from self._append_holding(record, entries)
+                yield from self._append_holding(record, entries, act.within)
             except RevisionConflict:
                 if begins:
                     self.tenure.ended()
                     raise _Overtaken from None
                 record, entries = yield from self._behind_others(act)
+                if act.within is not None:
+                    self._check_still_asked(entries)
                 continue
             except Busy as busy:
                 if begins:
@@ -203,16 +203,43 @@ class Turn:
                 yield from self.committed(record)
             return None if record is act.record else record
 
-    def _append_holding(self, record: Record, entries: tuple[Entry, ...]) -> Flow[None]:
+    def _append_holding(
+        self,
+        record: Record,
+        entries: tuple[Entry, ...],
+        within: Transaction | AsyncTransaction | None,
+    ) -> Flow[None]:
         """Append as the one at work, until the turn is over."""
         hold = self.tenure.hold(last=record.turn is None)
-        receipt = yield from self.ledger.append(
-            record, entries, hold=hold, turn_id=self._id_of(entries[0])
-        )
+        if within is not None:
+            receipt = yield from self.ledger.append_within(within, record, entries, hold)
+        else:
+            turn_id = self._id_of(entries[0])
+            receipt = yield from self.ledger.append(record, entries, hold=hold, turn_id=turn_id)
         if hold.ttl_s:
             self.tenure.took(receipt.fence)
         else:
             self.tenure.ended()
+
+    def _check_still_asked(self, entries: tuple[Entry, ...]) -> None:
+        """Raise `LeaseLost` where what a tool wrote in a transaction is not wanted any more.
+
+        Others may have settled its call, run it, or ended its turn: then it was too late.
+        """
+        record = self.ledger.record
+        round_ = record.turn.round if record is not None and record.turn else None
+        asked = {} if round_ is None else {call.position: call for call in round_.pending}
+        for entry in entries:
+            if isinstance(entry, Outcome) and (
+                round_ is None
+                or entry.call.answer != round_.answer.seq
+                or entry.call.position not in asked
+                or entry.call.position not in round_.intents
+            ):
+                raise LeaseLost(
+                    f"expected that call {entry.call.id!r} still waits for what it came to, found "
+                    "that others have said what became of it: what it wrote is taken back"
+                )
 
     def _id_of(self, entry: Entry) -> str | None:
         """The id by which the turn is to be found that begins with an entry."""

@@ -13,13 +13,14 @@ __all__ = ["Put"]
 
 
 class Put(NamedTuple):
-    """The arguments of an append."""
+    """The arguments of an append; ``within`` a transaction that a tool has written in."""
 
     conversation: str
     page: Page
     head: Head
     hold: Hold | None
     turn_id: str | None
+    within: bool = False
 
     def check(self) -> None:
         """Raise `Invalid` for what no store takes."""
@@ -56,7 +57,9 @@ class Put(NamedTuple):
 
     def lease(self, lease: Lease, now_s: float) -> Lease:
         """The lease as it is afterwards. Raises `Busy` or `LeaseLost`."""
-        return held(self.conversation, lease, self.hold, now_s) if self.hold else lease
+        if self.hold is None:
+            return lease
+        return held(self.conversation, lease, self.hold, now_s, lapsed=self.within)
 
     def receipt(self, lease: Lease = NO_LEASE) -> Receipt:
         """The receipt of one that is made now."""

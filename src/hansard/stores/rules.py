@@ -49,8 +49,13 @@ class Lease(msgspec.Struct, frozen=True):
 NO_LEASE = Lease()
 
 
-def held(conversation: str, lease: Lease, hold: Hold, now_s: float) -> Lease:
-    """Give the lease as it is after a hold. Raises `Busy` or `LeaseLost`."""
+def held(
+    conversation: str, lease: Lease, hold: Hold, now_s: float, *, lapsed: bool = False
+) -> Lease:
+    """Give the lease as it is after a hold. Raises `Busy` or `LeaseLost`.
+
+    One that has ``lapsed`` is held on to, unless somebody else has taken it since.
+    """
     check_hold(hold)
     free = lease.until_s <= now_s
     if hold.fence is None:
@@ -61,7 +66,7 @@ def held(conversation: str, lease: Lease, hold: Hold, now_s: float) -> Lease:
                 owner=lease.owner,
             )
         return Lease(lease.fence + 1, hold.owner, now_s + hold.ttl_s)
-    if free or (lease.fence, lease.owner) != (hold.fence, hold.owner):
+    if (free and not lapsed) or (lease.fence, lease.owner) != (hold.fence, hold.owner):
         raise LeaseLost(
             f"expected the lease {hold.fence} of {conversation!r} to be held by {hold.owner!r}, "
             "found that it ran out or somebody else took it: read again what has been recorded, "

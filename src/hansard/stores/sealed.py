@@ -245,8 +245,8 @@ class _SealedTransaction(Transaction):
     def commit(self) -> None:
         self._transaction.commit()
 
-    def rollback(self) -> None:
-        self._transaction.rollback()
+    def rollback(self, *, given_up: bool = False) -> None:
+        self._transaction.rollback(given_up=given_up)
 
 
 class AsyncSealedStore(AsyncStore):
@@ -353,5 +353,5 @@ class _AsyncSealedTransaction(AsyncTransaction):
     async def commit(self) -> None:
         await self._transaction.commit()
 
-    async def rollback(self) -> None:
-        await self._transaction.rollback()
+    async def rollback(self, *, given_up: bool = False) -> None:
+        await self._transaction.rollback(given_up=given_up)

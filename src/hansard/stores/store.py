@@ -205,16 +205,19 @@ class Transaction(Protocol):
         hold: Hold | None = None,
         turn_id: str | None = None,
     ) -> Receipt:
-        """`Store.append`, made when the transaction is."""
+        """`Store.append`, made when the transaction is.
+
+        A lease that ran out while the transaction was open is held on to, if nobody has taken it.
+        """
         ...
 
     def commit(self) -> None:
         """Make all of it."""
 
-    def rollback(self) -> None:
-        """Make none of it; nobody can write through its connection any more.
+    def rollback(self, *, given_up: bool = False) -> None:
+        """Make none of it. Does nothing where it is over.
 
-        Does nothing where it is over.
+        Where a tool was ``given_up``, which may still be writing, its connection ends with it.
         """
 
 
@@ -317,7 +320,7 @@ class AsyncTransaction(Protocol):
     async def commit(self) -> None:
         """`Transaction.commit`."""
 
-    async def rollback(self) -> None:
+    async def rollback(self, *, given_up: bool = False) -> None:
         """`Transaction.rollback`."""
 
 

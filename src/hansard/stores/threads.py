@@ -169,8 +169,8 @@ class AsyncTransactionOver(AsyncTransaction):
     async def commit(self) -> None:
         await self._do(self._transaction.commit)
 
-    async def rollback(self) -> None:
-        await self._do(self._transaction.rollback)
+    async def rollback(self, *, given_up: bool = False) -> None:
+        await self._do(lambda: self._transaction.rollback(given_up=given_up))
 
 
 class _Threads:

@@ -151,5 +151,5 @@ class _TransactionBridge(Transaction):
     def commit(self) -> None:
         self._run(self._inner.commit())
 
-    def rollback(self) -> None:
-        self._run(self._inner.rollback())
+    def rollback(self, *, given_up: bool = False) -> None:
+        self._run(self._inner.rollback(given_up=given_up))

@@ -12,7 +12,8 @@ import psycopg
 import pytest
 
 from hansard import AsyncChat, Chat, ToolError, tool, user
-from hansard.errors import HansardError, StoreUnavailable
+from hansard.errors import HansardError, LeaseLost, StoreUnavailable
+from hansard.record.entries import Outcome
 from hansard.stores.postgres import AsyncPostgresStore, PostgresStore
 from hansard.stores.sqlite import SQLiteStore
 from hansard.stores.threads import async_over
@@ -149,9 +150,9 @@ def test_a_tool_that_takes_too_long_can_write_nothing_more(database: Any) -> Non
     def book(seat: str, context: ToolContext) -> str:
         """Book a seat."""
         connection = context.transaction
-        connection.execute(database.insert, (seat,))
-        over.wait(30)
         try:
+            connection.execute(database.insert, (seat,))
+            over.wait(30)
             connection.execute(database.insert, ("late",))
         except (sqlite3.Error, psycopg.Error):
             failed.set()
@@ -240,3 +241,74 @@ def test_a_plain_tool_under_asyncio_writes_through_a_blocking_connection(databas
 
     assert asyncio.run(talk()) == "Done."
     assert database.seats() == ["1A"]
+
+
+def test_of_two_workers_who_run_one_call_only_one_writes(tmp_path: Path) -> None:
+    """The lease of the first runs out while its tool takes long, and another goes on."""
+    database = Postgres(tmp_path)
+    first_is_in, second_is_done = threading.Event(), threading.Event()
+    runs: list[str] = []
+
+    @tool(policy="transactional")
+    def book(seat: str, context: ToolContext) -> str:
+        """Book a seat."""
+        runs.append(seat)
+        context.transaction.execute(database.insert, (f"{seat} by {len(runs)}",))
+        if len(runs) == 1:
+            first_is_in.set()
+            second_is_done.wait(30)
+        return "booked"
+
+    chat = Chat(ScriptedModel(answer), tools=[book])
+    raised: list[BaseException] = []
+
+    def work() -> None:
+        session = chat.session(database.store, "c", lease_s=0.2)
+        session._renew = lambda *_: None  # type: ignore[method-assign]  # noqa: SLF001 - it is stopped
+        try:
+            session.send(user("Book"))
+        except LeaseLost as error:
+            raised.append(error)
+
+    stopped = threading.Thread(target=work)
+    stopped.start()
+    assert first_is_in.wait(30)
+    assert chat.session(database.store, "c", lease_s=20).resume().text == "Done."
+    second_is_done.set()
+    stopped.join()
+    assert database.seats() == ["1A by 2"]
+    assert len(raised) == 1
+    log = chat.session(database.store, "c").log()
+    assert len([entry for entry in log if isinstance(entry, Outcome)]) == 1
+    database.store.close()
+
+
+@pytest.mark.parametrize("decide", ["settle", "abandon"])
+def test_what_is_not_asked_for_any_more_is_taken_back(tmp_path: Path, decide: str) -> None:
+    database = Postgres(tmp_path)
+    chat = Chat(ScriptedModel(answer), tools=[booking(database)])
+    other = chat.session(database.store, "c")
+
+    def end() -> None:
+        if decide == "settle":
+            other.settle(other.pending()[0], not_run=True)
+        else:
+            other.abandon()
+
+    chat = Chat(ScriptedModel(answer), tools=[booking(database, end)])
+    with pytest.raises(LeaseLost):
+        chat.session(database.store, "c").send(user("Book"))
+    assert database.seats() == []
+    database.store.close()
+
+
+def test_a_tool_may_take_longer_than_the_lease_where_nobody_else_can_write(tmp_path: Path) -> None:
+    """In SQLite it holds the one write lock, so that its own lease cannot be renewed."""
+    database = SQLite(tmp_path)
+    session = Chat(
+        ScriptedModel(answer),
+        tools=[booking(database, lambda: threading.Event().wait(0.3))],
+    ).session(database.store, "c", lease_s=0.1)
+    assert session.send(user("Book")).text == "Done."
+    assert database.seats() == ["1A"]
+    database.store.close()

@@ -55,8 +55,8 @@ class SlowTransaction:
         assert self.store.go.wait(10)
         self.said.append("commit")
 
-    def rollback(self) -> None:
-        self.said.append("rollback")
+    def rollback(self, *, given_up: bool = False) -> None:
+        self.said.append("rollback" if not given_up else "rollback, given up")
         self.store.done.set()
 
 

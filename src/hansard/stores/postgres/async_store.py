@@ -53,6 +53,7 @@ class AsyncPostgresStore(AsyncStore):
         self._timeout_s = timeout_s
         self._left: list[object] = []
         self._pool: AsyncConnectionPool[Any] | None = None
+        self._tools_pool: AsyncConnectionPool[Any] | None = None
         self._twin: PostgresStore | None = None
         self._closed = False
         self._opening = asyncio.Lock()
@@ -135,8 +136,9 @@ class AsyncPostgresStore(AsyncStore):
         Where ``blocking`` it is a `psycopg.Connection`.
         """
         with self._translated:
-            pool = await self._opened()
+            await self._opened()
             if not blocking:
+                pool = await self._opened_for_tools()
                 return await AsyncPostgresTransaction(pool, self._translated, self._lasting).begun()
         if self._twin is None:
             self._twin = await asyncio.to_thread(self._blocking_twin)
@@ -153,17 +155,19 @@ class AsyncPostgresStore(AsyncStore):
     async def close(self) -> None:
         async with self._opening:
             self._closed = True
-            pool, self._pool = self._pool, None
+            pools = (self._pool, self._tools_pool)
+            self._pool = self._tools_pool = None
             twin, self._twin = self._twin, None
-        if pool is not None:
-            await pool.close()
+        for pool in pools:
+            if pool is not None:
+                await pool.close()
         if twin is not None:
             await asyncio.to_thread(twin.close)
 
     def renew(self) -> None:
         """Begin anew in a child process, where the parent's connections are not to be used."""
-        self._left.append(self._pool)  # To close them here would end them there.
-        self._pool = None
+        self._left += [self._pool, self._tools_pool]  # To close them here would end them there.
+        self._pool = self._tools_pool = None
         self._opening = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
@@ -196,6 +200,15 @@ class AsyncPostgresStore(AsyncStore):
                     raise
                 self._pool = pool
             return self._pool
+
+    async def _opened_for_tools(self) -> AsyncConnectionPool[Any]:
+        """As those of `PostgresStore`."""
+        async with self._opening:
+            if self._tools_pool is None:
+                pool = async_pool_of(self._url, self._size, self._timeout_s)
+                await pool.open()
+                self._tools_pool = pool
+            return self._tools_pool
 
     async def _set_up(self, pool: AsyncConnectionPool[Any]) -> None:
         await pool.open()

@@ -43,8 +43,9 @@ Result = TypeVar("Result")
 class PostgresStore(Store):
     """A store in the database at ``url``, as ``postgresql://user@host/database``.
 
-    Opening it takes its tables to today's version. It has up to ``pool_size`` connections, and
-    waits for one for ``timeout_s`` before it is `StoreUnavailable`. After a fork of the process it
+    Opening it takes its tables to today's version. It has up to ``pool_size`` connections, and as
+    many more for tools to write in; it waits for one for ``timeout_s`` before it is
+    `StoreUnavailable`. After a fork of the process it
     goes on in both. Raises `MissingExtra` without ``hansard[postgres]``.
 
     `begin` gives a transaction for tools to write in.
@@ -68,6 +69,7 @@ class PostgresStore(Store):
         self._timeout_s = timeout_s
         self._left: list[object] = []
         self._pool: ConnectionPool[Connection[Any]] | None = None
+        self._tools_pool: ConnectionPool[Connection[Any]] | None = None
         self._closed = False
         self._opening = Lock()
         self._lasting = "on"
@@ -147,19 +149,21 @@ class PostgresStore(Store):
     def begin(self) -> PostgresTransaction:
         """Begin a transaction, in which a tool writes through a `psycopg.Connection`."""
         with self._translated:
-            return PostgresTransaction(self._opened(), self._translated, self._lasting)
+            return PostgresTransaction(self._opened_for_tools(), self._translated, self._lasting)
 
     def close(self) -> None:
         with self._opening:
             self._closed = True
-            pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.close()
+            pools = (self._pool, self._tools_pool)
+            self._pool = self._tools_pool = None
+        for pool in pools:
+            if pool is not None:
+                pool.close()
 
     def renew(self) -> None:
         """Begin anew in a child process, where the parent's connections are not to be used."""
-        self._left.append(self._pool)  # To close them here would end them there.
-        self._pool = None
+        self._left += [self._pool, self._tools_pool]  # To close them here would end them there.
+        self._pool = self._tools_pool = None
         self._opening = Lock()
 
     def __repr__(self) -> str:
@@ -179,6 +183,14 @@ class PostgresStore(Store):
             if self._pool is None:
                 self._pool = pool_of(self._url, self._size, self._timeout_s)
             return self._pool
+
+    def _opened_for_tools(self) -> ConnectionPool[Connection[Any]]:
+        """Connections of their own, so that tools that take long leave some to renew leases."""
+        self._opened()
+        with self._opening:
+            if self._tools_pool is None:
+                self._tools_pool = pool_of(self._url, self._size, self._timeout_s)
+            return self._tools_pool
 
 
 def check_durability(durability: Durability) -> None:

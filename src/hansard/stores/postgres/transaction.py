@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ...errors import Invalid, RevisionConflict
@@ -66,7 +67,7 @@ class PostgresTransaction(Transaction):
         hold: Hold | None = None,
         turn_id: str | None = None,
     ) -> Receipt:
-        put = Put(conversation, page, head, hold, turn_id)
+        put = Put(conversation, page, head, hold, turn_id, within=True)
         put.check()
         connection = self.connection
         try:
@@ -92,12 +93,15 @@ class PostgresTransaction(Transaction):
         self._connection = None
         self._pool.putconn(connection)
 
-    def rollback(self) -> None:
+    def rollback(self, *, given_up: bool = False) -> None:
         connection, self._connection = self._connection, None
-        if connection is not None:
-            # A tool that was given up may still be writing, and must not outside of it.
+        if connection is None:
+            return
+        if given_up:
             connection.close()
-            self._pool.putconn(connection)
+        with suppress(Exception):  # The pool sees to one that is of no use any more.
+            connection.rollback()
+        self._pool.putconn(connection)
 
 
 class AsyncPostgresTransaction(AsyncTransaction):
@@ -137,7 +141,7 @@ class AsyncPostgresTransaction(AsyncTransaction):
         hold: Hold | None = None,
         turn_id: str | None = None,
     ) -> Receipt:
-        put = Put(conversation, page, head, hold, turn_id)
+        put = Put(conversation, page, head, hold, turn_id, within=True)
         put.check()
         connection = self.connection
         try:
@@ -163,11 +167,15 @@ class AsyncPostgresTransaction(AsyncTransaction):
         self._connection = None
         await self._pool.putconn(connection)
 
-    async def rollback(self) -> None:
+    async def rollback(self, *, given_up: bool = False) -> None:
         connection, self._connection = self._connection, None
-        if connection is not None:
+        if connection is None:
+            return
+        if given_up:
             await connection.close()
-            await self._pool.putconn(connection)
+        with suppress(Exception):
+            await connection.rollback()
+        await self._pool.putconn(connection)
 
 
 def _over() -> Invalid:

@@ -53,7 +53,7 @@ class SQLiteTransaction(Transaction):
         hold: Hold | None = None,
         turn_id: str | None = None,
     ) -> Receipt:
-        put = Put(conversation, page, head, hold, turn_id)
+        put = Put(conversation, page, head, hold, turn_id, within=True)
         put.check()
         connection = self._open()
         try:
@@ -76,11 +76,14 @@ class SQLiteTransaction(Transaction):
         self._connection = None
         self._connections.end(connection)
 
-    def rollback(self) -> None:
+    def rollback(self, *, given_up: bool = False) -> None:
         connection, self._connection = self._connection, None
-        if connection is not None:
-            # A tool that was given up may still be writing, and must not outside of it.
+        if connection is None:
+            return
+        if given_up:
             self._connections.cut_off(connection)
+        else:
+            self._connections.end(connection)
 
     def _open(self) -> sqlite3.Connection:
         connection = self.connection
