@@ -111,20 +111,21 @@ def _loopback(base: str) -> dict[str, Callable[[], object]]:
     return {"ours": ours, "theirs": _reading(client)}
 
 
-def run() -> Iterator[str]:
+def run(*, quick: bool = False) -> Iterator[str]:
     """Yield the table."""
     yield "## Reading a stream (µs of CPU a chunk)"
     yield row("how the bytes come", "ours", "openai client", "ratio")
     yield row(*["---"] * 4)
+    rounds = 1 if quick else 5
     for name, size in (("whole", len(BODY)), ("4,096 bytes", 4096), ("97 bytes", 97)):
         times = contest(
-            {"ours": _ours(size), "theirs": _theirs(size)}, rounds=5, clock=time.process_time
+            {"ours": _ours(size), "theirs": _theirs(size)}, rounds=rounds, clock=time.process_time
         )
         yield _line(name, times)
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Server)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     times = contest(
-        _loopback(f"http://127.0.0.1:{server.server_port}"), rounds=5, clock=time.process_time
+        _loopback(f"http://127.0.0.1:{server.server_port}"), rounds=rounds, clock=time.process_time
     )
     server.shutdown()
     yield _line("over loopback, both ends", times)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+from functools import cache
 
-__all__ = ["ASCII", "MIXED", "conversation"]
+__all__ = ["ASCII", "MIXED", "conversation", "exchanges"]
 
 ASCII: tuple[str, ...] = ("",)
 MIXED: tuple[str, ...] = ("café ", "naïve — ", "東京 ", "🙂 ")
@@ -29,3 +30,10 @@ def conversation(turns: int, others: tuple[str, ...] = ASCII) -> list[bytes]:
             said = {"role": role, "content": text[:size]}
             messages.append(json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode())
     return messages
+
+
+@cache
+def exchanges(turns: int) -> list[tuple[str, str]]:
+    """What is asked and answered in a conversation, as text."""
+    said = [json.loads(message)["content"] for message in conversation(turns)]
+    return [*zip(said[::2], said[1::2], strict=True)]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import gc
 import inspect
+import random
 import time
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple, TypeAlias
 
-__all__ = ["Contender", "contest", "row"]
+__all__ = ["Contender", "Times", "contest", "interleave", "row", "undisturbed"]
 
 Contender: TypeAlias = Callable[[], object]
 """What is timed. A coroutine function is awaited, in an event loop that is running already."""
@@ -62,6 +64,72 @@ async def _time_awaited(run: Contender, repeats: int, clock: Callable[[], float]
     for _ in range(repeats):
         await run()
     return (clock() - start) / repeats * 1e6
+
+
+class Times(NamedTuple):
+    """What half of all runs stayed below, and what nine of ten did."""
+
+    p50: float
+    p90: float
+
+    @classmethod
+    def of(cls, samples: Sequence[float]) -> Times:
+        """Sum up what was measured."""
+        some = sorted(samples)
+        return cls(some[len(some) // 2], some[min(len(some) - 1, len(some) * 9 // 10)])
+
+
+def interleave(
+    contenders: Mapping[str, Callable[[int], object]],
+    count: int,
+    runner: asyncio.Runner,
+    *,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, Times]:
+    """Give what one run of each takes, in seconds; each is told which of ``count`` it is.
+
+    For what changes with every run, as a conversation does: nothing is repeated. Nobody always
+    comes after the same one, and each begins rested: who has just used up a processor's time is
+    the first to be interrupted for others.
+    """
+    samples: dict[str, list[float]] = {name: [] for name in contenders}
+    dice = random.Random(count)
+    with undisturbed():
+        for number in range(count):
+            for name, run in dice.sample([*contenders.items()], len(contenders)):
+                gc.collect()
+                time.sleep(_REST_S)
+                if inspect.iscoroutinefunction(run):
+                    samples[name].append(runner.run(_awaited(run, number, clock)))
+                else:
+                    start = clock()
+                    run(number)
+                    samples[name].append(clock() - start)
+    return {name: Times.of(some) for name, some in samples.items()}
+
+
+_REST_S = 0.002
+
+
+async def _awaited(
+    run: Callable[[int], Awaitable[object]], number: int, clock: Callable[[], float]
+) -> float:
+    start = clock()
+    await run(number)
+    return clock() - start
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Have garbage collected where that is asked for, and what there is now not looked at."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.unfreeze()
 
 
 def row(*cells: object) -> str:

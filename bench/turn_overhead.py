@@ -201,28 +201,31 @@ OURS = {"Chat": _chat, "AsyncChat": _async_chat, "record": _on_record}
 # -- the table --------------------------------------------------------------------------------
 
 
-def run() -> Iterator[str]:
+def run(*, quick: bool = False) -> Iterator[str]:
     """Yield the tables."""
-    yield from _table("The overhead of a turn, beside models that read no bytes (µs)", wire=False)
+    title = "The overhead of a turn, beside models that read no bytes (µs)"
+    yield from _table(title, wire=False, quick=quick)
     yield ""
-    yield from _table("The overhead of a turn, all reading the same bytes (µs)", wire=True)
+    title = "The overhead of a turn, all reading the same bytes (µs)"
+    yield from _table(title, wire=True, quick=quick)
 
 
-def _table(title: str, *, wire: bool) -> Iterator[str]:
+def _table(title: str, *, wire: bool, quick: bool) -> Iterator[str]:
     peers = {name: make for name, (package, make) in PEERS.items() if find_spec(package)}
     yield f"## {title}"
     ratios = [f"fastest ÷ {name}" for name in OURS] if peers else []
     yield row("earlier turns", "one", *OURS, *peers, *ratios)
     yield row(*["---"] * (2 + len(OURS) + len(peers) + len(ratios)))
-    for earlier in EARLIER:
-        for unit, times in _times({**OURS, **peers}, earlier, wire=wire).items():
+    for earlier in EARLIER[:1] if quick else EARLIER:
+        rounds = 1 if quick else 5
+        for unit, times in _times({**OURS, **peers}, earlier, wire=wire, rounds=rounds).items():
             fastest = min([times[name] for name in peers], default=0.0)
             compared = [fastest / times[name] for name in OURS] if peers else []
             yield row(earlier, unit, *times.values(), *compared)
 
 
 def _times(
-    makers: Mapping[str, Callable[[Task], Contender]], earlier: int, *, wire: bool
+    makers: Mapping[str, Callable[[Task], Contender]], earlier: int, *, wire: bool, rounds: int
 ) -> dict[str, dict[str, float]]:
     """What a turn, a round and a chunk take, by contender."""
     tasks = {
@@ -232,7 +235,7 @@ def _times(
         "chunks": Task(earlier, chunks=1 + CHUNKS, wire=wire),
     }
     best = {
-        kind: contest({name: make(task) for name, make in makers.items()}, rounds=5)
+        kind: contest({name: make(task) for name, make in makers.items()}, rounds=rounds)
         for kind, task in tasks.items()
     }
     return {

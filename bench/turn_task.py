@@ -15,6 +15,7 @@ __all__ = [
     "get_weather",
     "get_weather_later",
     "pieces",
+    "whole",
 ]
 
 QUESTION = "where was I " * 16
@@ -45,7 +46,8 @@ async def get_weather_later(city: str) -> str:  # noqa: ARG001 - it is the same 
     return "sunny"
 
 
-def _whole(message: dict[str, object], finish: str) -> bytes:
+def whole(message: dict[str, object], finish: str) -> bytes:
+    """The bytes of an answer that is not streamed."""
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish}
     usage = {
         "prompt_tokens": 19,
@@ -82,8 +84,8 @@ def bodies(task: Task) -> list[bytes]:
         for n in range(task.rounds)
     ]
     called = {"role": "assistant", "content": None, "refusal": None, "annotations": []}
-    asked = [_whole({**called, "tool_calls": [call]}, "tool_calls") for call in calls]
-    return [*asked, _whole({**called, "content": ANSWER}, "stop")]
+    asked = [whole({**called, "tool_calls": [call]}, "tool_calls") for call in calls]
+    return [*asked, whole({**called, "content": ANSWER}, "stop")]
 
 
 def pieces(task: Task) -> list[bytes]:

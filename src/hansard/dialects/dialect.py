@@ -21,6 +21,7 @@ from .. import rawjson
 from ..errors import DecodeError, Unsayable
 from ..messages import Draft, Media, Message, Native, Text, ToolResult
 from .failures import read_failure
+from .fields import Around
 from .given import check_json
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class Answer(msgspec.Struct, frozen=True):
     problems. ``cut`` says that the stream ended before the provider said it was done; that is
     also a problem.
 
-    ``envelope`` is what the provider said around the message, as it was spelled, in one JSON
+    `envelope` is what the provider said around the message, as it was spelled, in one JSON
     object of the same shape: ids, ratings, container, stop details, continuation token, service
     tier… The message is not in it, nor the usage, nor what is null or repeats the request. Of a
     stream it is what its events said of the whole answer; what came later wins.
@@ -140,7 +141,12 @@ class Answer(msgspec.Struct, frozen=True):
     cut: bool = False
     model: str | None = None
     response_id: str | None = None
-    envelope: bytes | None = None
+    around: Around | None = None
+
+    @property
+    def envelope(self) -> bytes | None:
+        """What the provider said around the message."""
+        return None if self.around is None else self.around.spell()
 
     @property
     def valid(self) -> bool:

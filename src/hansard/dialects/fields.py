@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
+
 from .. import rawjson
 
 if TYPE_CHECKING:
@@ -16,9 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TEXT",
+    "Around",
     "Extra",
     "Known",
-    "around",
     "count",
     "object_at",
     "objects_at",
@@ -52,18 +54,26 @@ def objects_at(fields: dict[str, bytes], key: str) -> list[dict[str, bytes]]:
     return [rawjson.fields(item) for item in rawjson.elements(raw) if item.startswith(b"{")]
 
 
-def around(
-    fields: Mapping[str, bytes], but: Collection[str], under: str = "", entry: bytes | None = None
-) -> bytes | None:
-    """Spell what stands around a message, without what is null; None where nothing does.
+class Around(msgspec.Struct, frozen=True):
+    """What stands around a message: some members of an object, and which of them to leave out.
 
     ``entry`` is what stands around it in the object that holds it, in an array ``under`` its key.
     """
-    left_out = {*but, under}
-    said = {key: raw for key, raw in fields.items() if raw != b"null" and key not in left_out}
-    if entry is not None:
-        said[under] = b"[" + entry + b"]"
-    return rawjson.join_object(said) if said else None
+
+    fields: Mapping[str, bytes]
+    but: Collection[str]
+    under: str = ""
+    entry: Around | None = None
+
+    def spell(self) -> bytes | None:
+        """Spell it, without what is null; None where nothing is left."""
+        left_out = {*self.but, self.under}
+        said = {
+            key: raw for key, raw in self.fields.items() if raw != b"null" and key not in left_out
+        }
+        if self.entry is not None and (entry := self.entry.spell()) is not None:
+            said[self.under] = b"[" + entry + b"]"
+        return rawjson.join_object(said) if said else None
 
 
 def count(figures: JSON, key: str) -> int:

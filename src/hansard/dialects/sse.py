@@ -19,7 +19,10 @@ class EventLines:
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take the next bytes; give the data of each event that they complete."""
-        if b"\n" not in chunk:
+        ends = chunk.find(b"\n")
+        if ends == len(chunk) - 2 and self._is_one_event(chunk):
+            return [chunk[6:ends]]
+        if ends < 0:
             self._line += chunk
             return []
         if self._line:
@@ -29,6 +32,11 @@ class EventLines:
         if rest := lines.pop():
             self._line += rest
         return self._take(lines, returns=b"\r" in chunk)
+
+    def _is_one_event(self, chunk: bytes) -> bool:
+        """Whether a chunk whose one line is ended twice is a whole event: most of them are."""
+        begun = not self._started or self._line or self._data
+        return not begun and chunk[:6] == b"data: " and chunk[-1:] == b"\n" and b"\r" not in chunk
 
     def close(self) -> list[bytes]:
         """Give what stands after the last blank line, whole or not: some servers leave it out."""

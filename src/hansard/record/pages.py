@@ -217,13 +217,14 @@ def page_of(
         body=b",".join([dialect.splice(line.raw) for line in lines]),
         starts=starts,
     )
-    [*earlier, last] = (*spans, (page.first, page.next)) if starts else spans
+    stretches = [*spans]
+    last = (page.first, page.next) if starts else stretches.pop()
     plain = all([line.sent is line.raw for line in lines])
     return page, Head(
         incarnation=head.incarnation,
         dialect=dialect.name,
         seq=after.length,
-        spans=(*earlier, (last[0], page.next)),
+        spans=(*stretches, (last[0], page.next)),
         open=after.turn.begin.seq if after.turn else None,
         turn=_last_closed(after),
         count=closed.count,

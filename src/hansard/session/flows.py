@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import inspect
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from .. import clock
 from ..drivers.acts import Do
 from ..errors import Invalid, RevisionConflict
 from ..record import views
 from ..record.turns import turn_at
-from ..stores.store import AsyncTransactional, Listed, Metadata, Transactional
+from ..stores.store import Listed, Metadata
 from ..talk.decisions import decide, settle
 from ..talk.inputs import messages_of, read_inputs
 from ..talk.keeping import Arrival
@@ -52,6 +52,7 @@ class Flows:
         self.ledger = ledger
         self.tenure = tenure
         self.busy: OnBusy = busy
+        self._begin_transaction = _transactions(ledger.store)
 
     @property
     def name(self) -> str:
@@ -86,7 +87,6 @@ class Flows:
             )
         inputs = read_inputs(messages, options.system, chat.model.dialect)
         rescue = partial(chat.keeping.rescue, owner="")
-        transaction = _transactions(self.ledger.store)
 
         def begin(record: Record, began: int | None) -> Talk:
             return Talk(
@@ -100,7 +100,7 @@ class Flows:
                 stream=stream,
                 resumes=resumes,
                 session=session,
-                transaction=transaction,
+                transaction=self._begin_transaction,
                 name=self.name,
                 prompt=prompt,
                 find=lambda record, _: None if began is None else turn_at(record, began),
@@ -224,9 +224,9 @@ class Flows:
 
 def _transactions(store: Store | AsyncStore) -> Callable[[bool], object] | None:
     """Give what begins a transaction for a tool, which may block; None if the store has none."""
-    if not isinstance(store, Transactional | AsyncTransactional):
+    begin: Callable[..., object] | None = getattr(store, "begin", None)
+    if begin is None:
         return None
-    begin = cast("Callable[..., object]", store.begin)
     if inspect.iscoroutinefunction(begin):
         return lambda blocking: begin(blocking=blocking)
     return lambda _: begin()

@@ -184,14 +184,11 @@ class Turn:
         record, entries = act.record, act.entries
         begins = isinstance(entries[0], TurnBegin)
         while True:
-            hold = self.tenure.hold(last=record.turn is None)
             try:
                 if act.within is not None:
                     yield from self.ledger.append_within(act.within, record, entries)
-                    return None if record is act.record else record
-                receipt = yield from self.ledger.append(
-                    record, entries, hold=hold, turn_id=self._id_of(entries[0])
-                )
+                else:
+                    yield from self._append_holding(record, entries)
             except RevisionConflict:
                 if begins:
                     self.tenure.ended()
@@ -202,13 +199,20 @@ class Turn:
                 if begins:
                     raise
                 raise LeaseLost(f"expected to hold the lease, found that {busy}") from busy
-            if hold.ttl_s:
-                self.tenure.took(receipt.fence)
-            else:
-                self.tenure.ended()
             if self.committed is not None:
                 yield from self.committed(record)
             return None if record is act.record else record
+
+    def _append_holding(self, record: Record, entries: tuple[Entry, ...]) -> Flow[None]:
+        """Append as the one at work, until the turn is over."""
+        hold = self.tenure.hold(last=record.turn is None)
+        receipt = yield from self.ledger.append(
+            record, entries, hold=hold, turn_id=self._id_of(entries[0])
+        )
+        if hold.ttl_s:
+            self.tenure.took(receipt.fence)
+        else:
+            self.tenure.ended()
 
     def _id_of(self, entry: Entry) -> str | None:
         """The id by which the turn is to be found that begins with an entry."""

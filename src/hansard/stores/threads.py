@@ -4,15 +4,21 @@ Each method runs in a worker thread, so that the event loop does not wait for a 
 cannot be stopped: what is cancelled goes on to its end, and whoever cancelled it does not know how
 it went. So a cancelled append is made or not, never by halves, as every store promises; and a
 transaction that was cancelled while it began is rolled back, as nobody has it.
+
+The threads are the store's own, and transactions have others: the calls that wait until one is over
+can be many, and leave room for the calls that end it, and for what its tool has threads for.
 """
 
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 from .memory import MemoryStore
+from .processes import renew_in_children
 from .store import AsyncStore, AsyncTransaction, Transactional
 
 if TYPE_CHECKING:
@@ -40,9 +46,10 @@ class AsyncOver(AsyncStore):
     def __init__(self, store: Store) -> None:
         self._store = store
         self._at_once = type(store) is MemoryStore  # What derives from it may wait.
+        self._threads = _Threads()
 
     async def _do(self, do: Callable[[], Result]) -> Result:
-        return do() if self._at_once else await asyncio.to_thread(do)
+        return do() if self._at_once else await self._threads.run(do)
 
     @property
     def durability(self) -> Durability:
@@ -112,13 +119,15 @@ class TransactionalAsyncOver(AsyncOver):
     def __init__(self, store: Store, begins: Transactional) -> None:
         super().__init__(store)
         self._begins = begins
+        self._transactions = _Threads()
 
     async def begin(self, *, blocking: bool = False) -> AsyncTransactionOver:
         """Begin a transaction; one that is cancelled meanwhile is rolled back."""
         del blocking  # Its connection blocks, whoever writes.
         handing = _Handing(self._begins)
         try:
-            return AsyncTransactionOver(await asyncio.to_thread(handing.begin))
+            begun = await self._threads.run(handing.begin)
+            return AsyncTransactionOver(begun, self._transactions)
         except asyncio.CancelledError:
             handing.refuse()
             raise
@@ -127,8 +136,9 @@ class TransactionalAsyncOver(AsyncOver):
 class AsyncTransactionOver(AsyncTransaction):
     """A blocking transaction under asyncio: in worker threads, in one at a time."""
 
-    def __init__(self, transaction: Transaction) -> None:
+    def __init__(self, transaction: Transaction, threads: _Threads) -> None:
         self._transaction = transaction
+        self._threads = threads
         self._one = Lock()
 
     async def _do(self, do: Callable[[], Result]) -> Result:
@@ -136,7 +146,7 @@ class AsyncTransactionOver(AsyncTransaction):
             with self._one:  # The thread of a call that was cancelled may still be at work.
                 return do()
 
-        return await asyncio.to_thread(alone)
+        return await self._threads.run(alone)
 
     @property
     def connection(self) -> object:
@@ -161,6 +171,23 @@ class AsyncTransactionOver(AsyncTransaction):
 
     async def rollback(self) -> None:
         await self._do(self._transaction.rollback)
+
+
+class _Threads:
+    """Threads for the calls of one store, begun when they are needed."""
+
+    def __init__(self) -> None:
+        self.renew()
+        renew_in_children(self)
+
+    def renew(self) -> None:
+        """Begin anew in a child process, which has none of its parent's threads."""
+        self._pool = ThreadPoolExecutor(thread_name_prefix="hansard-store")
+
+    async def run(self, do: Callable[[], Result]) -> Result:
+        """Call something in a thread, in the caller's context."""
+        run = copy_context().run
+        return await asyncio.get_running_loop().run_in_executor(self._pool, run, do)
 
 
 class _Handing:

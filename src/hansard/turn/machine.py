@@ -136,6 +136,8 @@ def _for_calls(
         if key in running:
             desk.places.take(call)
     for key, call in keys.items():
+        if desk.places.full:
+            break  # Whatever is to be done about the others, it comes soon enough then.
         if key in running:
             continue
         seen = look(call, round_, rules)
@@ -193,11 +195,15 @@ class _Places:
     def busy(self) -> bool:
         return bool(self._taken)
 
+    @property
+    def full(self) -> bool:
+        return len(self._taken) >= self._rules.concurrent_max
+
     def take(self, call: ToolCall) -> None:
         self._taken.append(call.name)
 
     def free(self, call: ToolCall) -> bool:
-        if len(self._taken) >= self._rules.concurrent_max:
+        if self.full:
             return False
         tool = self._rules.tools.get(call.name)
         most = None if tool is None else tool.max_concurrent

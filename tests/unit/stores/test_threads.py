@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hansard.stores.memory import MemoryStore
+from hansard.stores.sqlite import SQLiteStore
 from hansard.stores.store import AsyncTransactional
 from hansard.stores.threads import TransactionalAsyncOver, async_over
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hansard.record.pages import Head, Page
     from hansard.stores.store import Receipt, Transaction
 
@@ -134,3 +137,28 @@ def test_a_rollback_waits_for_the_commit_that_was_cancelled() -> None:
         assert store.begun[0].said == ["commit", "rollback"]
 
     asyncio.run(run())
+
+
+def test_a_transaction_ends_however_many_wait_for_it(
+    tmp_path: Path, a_page: tuple[Page, Head]
+) -> None:
+    """More than there are threads: those of the loop stay free for its tool, too."""
+
+    async def run() -> None:
+        over = async_over(SQLiteStore(tmp_path / "c.db"))
+        assert isinstance(over, AsyncTransactional)
+        transaction = await over.begin()
+        waiting = [asyncio.create_task(over.append(f"c{n}", *a_page)) for n in range(64)]
+        await asyncio.sleep(0)  # All have asked for a thread.
+        await asyncio.to_thread(_nothing)
+        await transaction.append("c", *a_page)
+        await transaction.commit()
+        await asyncio.gather(*waiting)
+        assert len((await over.list()).conversations) == 65
+        await over.close()
+
+    asyncio.run(run())
+
+
+def _nothing() -> None:
+    """A tool's own work in a thread."""

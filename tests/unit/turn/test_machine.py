@@ -310,6 +310,15 @@ def test_no_more_tools_run_at_once_than_may() -> None:
     assert runs(turn.result(0), rules, 1) == ["c"]
 
 
+def test_where_no_place_is_free_nobody_looks_at_the_other_calls() -> None:
+    """A thousand calls would be looked at a thousand times each."""
+    asked: list[object] = []
+    look = made("act", policy="reads", needs_approval=asked.append)
+    turn = rounds(0, *["act"] * 5)
+    assert runs(turn, rules_of(look, concurrent_max=2)) == ["a", "b"]
+    assert len(asked) == 2
+
+
 def test_a_call_that_finds_no_place_is_not_intended_either() -> None:
     turn = rounds(0, "book", "book")
     effects = next_effects(turn.record, rules_of(*TOOLS, concurrent_max=1))

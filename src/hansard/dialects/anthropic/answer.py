@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ... import rawjson
 from ...messages import Usage
 from ..dialect import Answer, Problem, role_problems
-from ..fields import around, count, object_at, present, text_at
+from ..fields import Around, count, object_at, present, text_at
 from .reading import ROLES, blocks
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def make_answer(
         cut=any(problem.code == "cut" for problem in problems),
         model=text_at(fields, "model") or None,
         response_id=text_at(fields, "id") or None,
-        envelope=around(fields, _NOT_AROUND),
+        around=Around(fields, _NOT_AROUND),
     )
 
 

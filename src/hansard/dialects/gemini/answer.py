@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ... import rawjson
 from ...messages import Usage
 from ..dialect import Answer, Problem, role_problems
-from ..fields import around, count, object_at, present, text_at
+from ..fields import Around, count, object_at, present, text_at
 from .reading import ROLES, elements_at, part_fields, part_kind, says_nothing
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ def make_answer(
         cut=any(problem.code == "cut" for problem in found),
         model=text_at(fields, "modelVersion") or None,
         response_id=text_at(fields, "responseId") or None,
-        envelope=around(
-            fields, ("usageMetadata",), "candidates", around(candidate, ("content", "index"))
+        around=Around(
+            fields, ("usageMetadata",), "candidates", Around(candidate, ("content", "index"))
         ),
     )
 

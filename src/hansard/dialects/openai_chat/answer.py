@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ... import rawjson
 from ...messages import Reading, Refusal, Text, Thought, ToolCall
 from ..dialect import Answer, Problem, role_problems
-from ..fields import around, text_at
+from ..fields import Around, text_at
 from ..openai_answers import describe_error, parses, read_figures
 from .reading import read_message
 
@@ -57,7 +57,7 @@ def make_answer(
         cut=any([problem.code == "cut" for problem in problems]),
         model=text_at(fields, "model") or None,
         response_id=text_at(fields, "id") or None,
-        envelope=around(fields, ("usage",), "choices", around(choice, ("message", "index"))),
+        around=Around(fields, ("usage",), "choices", Around(choice, ("message", "index"))),
     )
 
 

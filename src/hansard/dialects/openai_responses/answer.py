@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ... import rawjson
 from ...messages import Refusal, Text, Thought, ToolCall
 from ..dialect import Answer, Problem, role_problems
-from ..fields import around, object_at, text_at
+from ..fields import Around, object_at, text_at
 from ..openai_answers import describe_error, parses, read_figures
 from .reading import CALLS, item_kind, read_items
 
@@ -48,7 +48,7 @@ def make_answer(
         cut=any(problem.code == "cut" for problem in found),
         model=text_at(response, "model") or None,
         response_id=text_at(response, "id") or None,
-        envelope=around(response, _NOT_AROUND),
+        around=Around(response, _NOT_AROUND),
     )
 
 
