@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print()
             return 130
     sys.stdout.flush()
-    story = [sys.executable, Path(__file__).with_name("crash.py")]
+    story = [sys.executable, str(Path(__file__).with_name("crash.py"))]
     return subprocess.run(story, check=False).returncode
 
 
