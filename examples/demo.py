@@ -52,8 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print()
             return 130
     sys.stdout.flush()
-    story = str(Path(__file__).with_name("crash.py"))
-    return subprocess.run([sys.executable, story], check=False).returncode
+    story = [sys.executable, str(Path(__file__).with_name("crash.py"))]
+    return subprocess.run(story, check=False).returncode
 
 
 def converse(chat: Chat, file: Path, said: Iterable[str]) -> None:

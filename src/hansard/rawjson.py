@@ -15,6 +15,7 @@ import math
 import re
 from contextlib import suppress
 from itertools import accumulate
+from threading import RLock  # noqa: TID251 - it keeps threads apart, and starts none
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import msgspec
@@ -68,6 +69,8 @@ _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 Kind = TypeVar("Kind")
 
+_PREPARING = RLock()
+
 
 def prepared(kind: Kind) -> Kind:
     """Have msgspec look at a type now, and not when it is first decoded.
@@ -75,7 +78,7 @@ def prepared(kind: Kind) -> Kind:
     Two threads that first decode the same one at once would end the process: what one has half
     found out of it, the other already uses.
     """
-    with suppress(TypeError):  # Whoever decodes it is told what is wrong with it.
+    with _PREPARING, suppress(Exception):  # Whoever decodes it is told what is wrong with it.
         msgspec.json.Decoder(kind)
     return kind
 

@@ -220,13 +220,12 @@ for number in range(200):
     inner = msgspec.defstruct(f"Inner{number}", [("a", "int"), ("b", "tuple[int, ...]")])
     middle = msgspec.defstruct("Middle", [("inner", inner), ("more", "list[str]")])
     outer = msgspec.defstruct("Outer", [("middle", middle), ("c", "dict[str, int]")])
-    kind = rawjson.prepared(outer)
     start = threading.Barrier(3)
     said = b'{"middle":{"inner":{"a":1,"b":[1]},"more":["x"]},"c":{"y":1}}'
 
     def decode():
         start.wait()
-        msgspec.json.decode(said, type=kind)
+        msgspec.json.decode(said, type=rawjson.prepared(outer))
 
     threads = [threading.Thread(target=decode) for _ in range(3)]
     [thread.start() for thread in threads]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
-from threading import Lock
 from typing import Any, TypeVar
 
 import msgspec
@@ -21,8 +20,6 @@ from ..record.heads import decoded
 from .reducers import Reducer, append_all
 
 __all__ = ["SliceType", "SliceTypes", "name_of"]
-
-_PREPARING = Lock()
 
 Kind = TypeVar("Kind", bound=type)
 
@@ -114,9 +111,8 @@ class SliceTypes:
                 f"expected a name of its own for the slice of {kind.__name__}, found "
                 f"{given.name!r}: give another name="
             )
-        with _PREPARING:
-            for each in given.events.values():
-                rawjson.prepared(each)
+        for each in given.events.values():
+            rawjson.prepared(each)
         self._by_kind[kind] = given
         return kind
 

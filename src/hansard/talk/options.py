@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeGuard
 
 from ..dialects.dialect import ToolSpec
 from ..errors import Invalid
+from ..rawjson import prepared
 from ..tools.policies import DEFAULT_POLICY, Policy, check_policy
 from ..tools.tool import Tool, tool
 from ..turn.rules import Rules
@@ -117,6 +118,8 @@ class Options:
                 raise Invalid(f"expected {name}= of {least} or more, found {found!r}")
         if self.timeout_s is not None and not _is_time(self.timeout_s):
             raise Invalid(f"expected timeout_s= above 0, found {self.timeout_s!r}")
+        if self.output is not None:
+            prepared(self.output)
         check_values(self.parameters)
         self._check_listeners()
         # Made once, so that a call that changes something else need not make them again.

@@ -264,7 +264,7 @@ def test_of_two_workers_who_run_one_call_only_one_writes(tmp_path: Path) -> None
 
     def work() -> None:
         session = chat.session(database.store, "c", lease_s=0.2)
-        session._renew = lambda *_: None  # type: ignore[method-assign]  # noqa: SLF001 - it is stopped
+        session.parts[0].tenure._renew = lambda *_: None  # noqa: SLF001 - it is stopped
         try:
             session.send(user("Book"))
         except LeaseLost as error:
