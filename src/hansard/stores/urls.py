@@ -134,7 +134,7 @@ _REDIS = _Kind(
 )
 _KINDS = {
     "memory": _Kind(_no_place, ".memory", "MemoryStore", options=_BODIES),
-    "sqlite": _Kind(_sqlite_path, ".sqlite", "SQLiteStore"),
+    "sqlite": _Kind(_sqlite_path, ".sqlite", "SQLiteStore", options=_BODIES),
     "postgresql": _POSTGRES,
     "postgres": _POSTGRES,
     "redis": _REDIS,
