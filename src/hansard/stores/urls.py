@@ -128,7 +128,9 @@ def _whole(url: str) -> str:
 
 
 _BODIES = ("owner", "body_bytes")
-_POSTGRES = _Kind(_whole, ".postgres", "PostgresStore", "AsyncPostgresStore", ("pool_size",))
+_POSTGRES = _Kind(
+    _whole, ".postgres", "PostgresStore", "AsyncPostgresStore", ("pool_size", *_BODIES)
+)
 _REDIS = _Kind(
     _whole, ".redis", "RedisStore", "AsyncRedisStore", ("prefix", "assured", "timeout_s")
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ...record.bodies import BODY_BYTES
 from ..processes import renew_in_children
 from ..puts import Put
-from ..rules import check_hold, check_limit, closed
-from ..store import AsyncStore, Durability, Hold, Listing, Metadata, Receipt
+from ..rules import check_hold, check_limit, closed, cutter
+from ..store import AsyncStore, Bodies, Durability, Hold, Listing, Metadata, Receipt
 from ..wording import check_metadata, check_name
 from . import appending, branching, reading
 from .asking import Asking, arun, atomic
@@ -39,10 +40,13 @@ class AsyncPostgresStore(AsyncStore):
         url: str,
         *,
         durability: Durability = "full",
+        owner: str = "hansard",
+        body_bytes: int = BODY_BYTES,
         pool_size: int = 10,
         timeout_s: float = 10.0,
     ) -> None:
         check_durability(durability)
+        self._cutter = cutter(owner, body_bytes)
         driver = psycopg()
         self._where = shown(url)
         self._translated = Translated(driver, self._where)
@@ -72,6 +76,7 @@ class AsyncPostgresStore(AsyncStore):
     ) -> Receipt:
         put = Put(conversation, page, head, hold, turn_id)
         put.check()
+        put = put.cut(self._cutter)
         await self._opened()
         receipt = await self._run(appending.append_plainly(put, self._lasting))
         if receipt is None:
@@ -131,7 +136,12 @@ class AsyncPostgresStore(AsyncStore):
         """Begin a transaction, in which a tool writes through a `psycopg.AsyncConnection`."""
         with self._translated:
             pool = await self._opened()
-            return await AsyncPostgresTransaction(pool, self._translated, self._lasting).begun()
+            return await AsyncPostgresTransaction(
+                pool, self._translated, self._lasting, self._cutter
+            ).begun()
+
+    async def bodies(self) -> Bodies:
+        return await self._run(reading.bodies())
 
     async def close(self) -> None:
         async with self._opening:
