@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 COUNT = """
 SELECT (SELECT count(*) FROM hansard_conversation) + (SELECT count(*) FROM hansard_page)
-    + (SELECT count(*) FROM hansard_turn)
+    + (SELECT count(*) FROM hansard_turn) + (SELECT count(*) FROM hansard_body)
+    + (SELECT count(*) FROM hansard_reference)
 """
 MAKE = "CREATE TABLE effect (what text)"
 WRITE = "INSERT INTO effect VALUES ('sent')"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hansard.stores.store import AsyncStore, Durability, Store
 
 FILE = "chats.db"
-COUNTED = ("conversation", "page", "turn")
+COUNTED = ("conversation", "page", "turn", "body", "reference")
 
 
 def tool_writes(connection: object) -> None:

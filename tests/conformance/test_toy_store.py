@@ -12,9 +12,10 @@ import pytest
 from msgspec.structs import replace
 
 from hansard.errors import Busy, LeaseLost, RevisionConflict
+from hansard.record.bodies import Cutter
 from hansard.record.loading import Loading
 from hansard.record.pages import Revision
-from hansard.stores.memory import MemoryStore
+from hansard.stores.memory import MemoryStore, _Bodies
 from hansard.stores.rules import conflict
 from hansard.stores.store import Hold, Listing, Metadata, Receipt
 from hansard.stores.threads import AsyncOver, async_over
@@ -289,6 +290,77 @@ class FindsAnyTag(ToyStore):
         return super().list(where=replace(where, tags=where.tags[:1]), **asked)
 
 
+class KeepsNothingApart(ToyStore):
+    """Has bodies in name."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.place.memory._cutter = Cutter.of("anybody", 1 << 40)  # noqa: SLF001
+
+
+class KeepsBodiesByPlace(ToyStore):
+    """Takes each append for another owner's."""
+
+    def append(self, conversation: str, page: Page, head: Head, **more: Any) -> Receipt:
+        self.kept._cutter = Cutter.of(f"{conversation} {page.first}")  # noqa: SLF001
+        return super().append(conversation, page, head, **more)
+
+
+class LosesEscapes(ToyStore):
+    """Spells what it keeps apart as it likes."""
+
+    def append(self, conversation: str, page: Page, head: Head, **more: Any) -> Receipt:
+        if page.size > 1000:
+            page = replace(page, body=page.body.replace(b"\\ud83d", b"?"))
+        return super().append(conversation, page, head, **more)
+
+
+class WithBodies(ToyStore):
+    """Keeps them in a way of its own."""
+
+    kind = _Bodies
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        if type(self.place.memory._bodies) is _Bodies:  # noqa: SLF001
+            self.place.memory._bodies = self.kind()  # noqa: SLF001
+
+
+class NeverLetsGo(WithBodies):
+    """Keeps bodies for ever."""
+
+    class kind(_Bodies):  # noqa: N801
+        def release(self, pages: Sequence[Page]) -> None:
+            pass
+
+
+class LetsGoTooEarly(WithBodies):
+    """Counts who refers to one as one."""
+
+    class kind(_Bodies):  # noqa: N801
+        def release(self, pages: Sequence[Page]) -> None:
+            for page in pages:
+                for digest in page.bodies:
+                    self._contents.pop(digest, None)
+
+
+class ForgetsWhoIsMadeOne(WithBodies):
+    """Counts those that were made one, and what became of them."""
+
+    class kind(_Bodies):  # noqa: N801
+        def release(self, pages: Sequence[Page]) -> None:
+            if len(pages) < 3:
+                super().release(pages)
+
+
+class CountsWhatIsRefused(ToyStore):
+    """Keeps bodies before it looks where they belong."""
+
+    def append(self, conversation: str, page: Page, head: Head, **more: Any) -> Receipt:
+        self.kept._bodies.keep(*self.kept._cutter.cut(page))  # noqa: SLF001
+        return super().append(conversation, page, head, **more)
+
+
 class ForgetsWhenItIsOpened(ToyStore):
     """Claims to last."""
 
@@ -381,6 +453,27 @@ _NOTICED = {
     ListsByPattern: ("a_prefix_is_text_and_no_pattern",),
     ListsForEver: ("a_listing_goes_on_where_it_ended",),
     FindsAnyTag: ("conversations_are_found_by_what_is_known_of_them",),
+    LosesEscapes: ("what_is_long_is_given_back_as_it_was_said",),
+    KeepsNothingApart: ("what_is_long_is_kept_once",),
+    KeepsBodiesByPlace: (
+        "what_is_long_is_kept_once",
+        "a_context_that_is_written_anew_shares_what_was_there",
+        "what_is_long_is_there_when_the_store_is_opened_again",
+    ),
+    NeverLetsGo: (
+        "what_is_long_goes_with_the_last_that_refers_to_it",
+        "what_no_fork_reaches_is_let_go_of",
+        "of_what_many_say_and_delete_at_once_nothing_is_lost_or_left",
+    ),
+    LetsGoTooEarly: (
+        "what_is_long_goes_with_the_last_that_refers_to_it",
+        "pages_that_are_made_one_refer_to_all_that_they_did",
+    ),
+    ForgetsWhoIsMadeOne: ("pages_that_are_made_one_refer_to_all_that_they_did",),
+    CountsWhatIsRefused: (
+        "what_is_appended_again_is_not_counted_again",
+        "what_is_refused_leaves_nothing",
+    ),
     ForgetsWhenItIsOpened: (
         "what_was_appended_is_there_when_the_store_is_opened_again",
         "several_that_are_open_at_once_are_one_store",

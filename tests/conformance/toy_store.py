@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from hansard.record.loading import Loading
     from hansard.record.pages import Head, Page
-    from hansard.stores.store import Durability, Hold, Listing, Metadata, Receipt
+    from hansard.stores.store import Bodies, Durability, Hold, Listing, Metadata, Receipt
 
 _PLACES: dict[Path, Place] = {}
 
@@ -94,6 +94,9 @@ class ToyStore(Store):
     def delete(self, conversation: str) -> None:
         self.kept.delete(conversation)
 
+    def bodies(self) -> Bodies | None:
+        return self.kept.bodies()
+
     def close(self) -> None:
         self.is_closed = True
 
@@ -109,8 +112,8 @@ class ToyTransaction(Transaction):
         self.place = place
         self.copy = MemoryStore()
         memory = place.memory
-        state = deepcopy((memory._branches, memory._names))  # noqa: SLF001 -- as it is a toy
-        self.copy._branches, self.copy._names = state  # noqa: SLF001
+        state = deepcopy((memory._branches, memory._names, memory._bodies))  # noqa: SLF001 -- as it is a toy
+        self.copy._branches, self.copy._names, self.copy._bodies = state  # noqa: SLF001
         self.appends: list[dict[str, Any]] = []
         self.said: list[str] = []
 

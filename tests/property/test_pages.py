@@ -9,6 +9,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 import hansard
+from hansard.record.bodies import Cutter, digests_in, filled
 from hansard.record.entries import Rewind, encode_entries
 from hansard.record.loading import Loading, entries_in, replay
 from hansard.record.pages import Head, Page, merge, page_of
@@ -24,16 +25,29 @@ if TYPE_CHECKING:
     from hansard.record.entries import Entry
 
 
+CUTTER = Cutter.of("u7", 24)
+"""Cuts what is longer than any name of a field."""
+
+
 class Shelf:
-    """Pages, and the head that says what they come to."""
+    """Pages, cut, with what was cut out of them; and the head that says what they come to."""
 
     def __init__(self, dialect: Dialect) -> None:
         self.head = Head("i0", dialect.name)
         self.pages: list[Page] = []
+        self.bodies: dict[bytes, bytes] = {}
 
     def put(self, before: Record, after: Record, entries: Sequence[Entry]) -> None:
         page, self.head = page_of(self.head, before, after, entries, f"c{before.length}")
-        self.pages.append(page)
+        cut, bodies = CUTTER.cut(page)
+        assert filled(cut, bodies) == page
+        self.bodies.update(bodies)
+        self.pages.append(cut)
+
+    def whole(self) -> list[Page]:
+        for page in self.pages:
+            assert {*page.bodies} == {*digests_in(page)}
+        return [filled(page, self.bodies) for page in self.pages]
 
     def merge(self, first: int, count: int) -> None:
         """Make one page of several, but for those with which a stretch begins."""
@@ -48,7 +62,7 @@ class Shelf:
     def needed(self) -> list[Page]:
         return [
             page
-            for page in self.pages
+            for page in self.whole()
             if any([page.first < end and page.next > start for start, end in self.head.spans])
         ]
 
@@ -59,7 +73,7 @@ class Shelf:
         return loading.record("c0", hansard.dialect)
 
     def replay(self, dialect: Dialect) -> Record:
-        return replay("c0", dialect, entries_in(self.pages, dialect))
+        return replay("c0", dialect, entries_in(self.whole(), dialect))
 
 
 class ShelvedPlay(Play):
@@ -105,8 +119,17 @@ class ShelvedPlay(Play):
         assert snapshot(replayed) == snapshot(self.record)
 
 
+SIGN = "~hansard-body:" + "0a" * 32
+
 OFTEN = st.one_of(
     STEPS,
+    st.builds(
+        Step,
+        st.sampled_from(["said", "go_on", "slice", "attempt", "compact"]),
+        st.integers(0, 999),
+        st.sampled_from(['a "long" \\ text \ud83d ' * 3, SIGN, f'{{"nested":"{SIGN}"}}', "x" * 24]),
+        st.just(["a"]),
+    ),
     st.builds(
         Step, st.sampled_from(["reload", "fork"]), st.integers(0, 999), st.just(""), st.just(["a"])
     ),

@@ -160,6 +160,15 @@ def shelve() -> object:
     return gave
 
 
+def cut() -> object:
+    from hansard.record.bodies import Cutter, digests_in, filled
+    from hansard.record.pages import Page
+
+    long = b'{"a":"' + b"long" * 9 + b'","b":"~hansard-body:' + b"0" * 64 + b'"}'
+    page, bodies = Cutter.of("u7", 24).cut(Page(0, 1, b"[]\n[]\n[]\n[]", long))
+    return [page, bodies, digests_in(page), filled(page, bodies)]
+
+
 def view() -> object:
     from hansard.neutral import conversation_state, convert, resume, state_messages
 
@@ -432,6 +441,7 @@ EXERCISES: tuple[Callable[[], object], ...] = (
     remember,
     keep,
     shelve,
+    cut,
     view,
     carry,
     fail,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .entries import Entry
     from .record import Record
 
-__all__ = ["Head", "Page", "Revision", "Span", "merge", "page_beside", "page_of"]
+__all__ = ["Head", "Page", "Revision", "Span", "merge", "page_beside", "page_of", "unpacked"]
 
 Span: TypeAlias = tuple[int, int]
 """A stretch of the log: from the entry of the one number up to that of the other, without it."""
@@ -95,7 +95,8 @@ class Page(msgspec.Struct, frozen=True):
     """The entries from ``first`` up to ``next``, and what they added to the context.
 
     ``starts``: a stretch of the log begins here, so that nothing before may be merged with it.
-    ``alone``: it may not be merged with anything, as nobody can see what is in it.
+    ``alone``: it may not be merged with anything, as nobody can see what is in it. ``bodies`` are
+    the digests of what was cut out of it and is kept elsewhere, see `hansard.record.bodies`.
     """
 
     first: int
@@ -104,6 +105,7 @@ class Page(msgspec.Struct, frozen=True):
     body: bytes
     starts: bool = False
     alone: bool = False
+    bodies: tuple[bytes, ...] = ()
 
     @property
     def size(self) -> int:
@@ -133,7 +135,8 @@ class Page(msgspec.Struct, frozen=True):
         heads = [head for head in self.heads() if head.seq < seq]
         items = self.items()[: sum([head.items for head in heads])]
         parts = [encode_entries(entries), spell(heads), self._part(2), self._part(3)]
-        return Page(self.first, seq, b"\n".join(parts), b",".join(items), self.starts)
+        body = b",".join(items)
+        return Page(self.first, seq, b"\n".join(parts), body, self.starts, bodies=self.bodies)
 
     def earlier_turns(self) -> list[TurnHead]:
         """The closed turns from before this page that something of the context is of."""
@@ -152,7 +155,7 @@ class Page(msgspec.Struct, frozen=True):
         return [_filled(entry, said) if _is_absent(entry) else entry for entry in entries]
 
     def _part(self, number: int) -> bytes:
-        parts = _unpacked(self.meta).split(b"\n")
+        parts = unpacked(self.meta).split(b"\n")
         if len(parts) != _PARTS:
             raise DecodeError("expected a page as it was written", reason="corrupt_page")
         return parts[number]
@@ -313,7 +316,7 @@ def _emptied(entry: Entry) -> Entry:
 def merge(pages: Sequence[Page]) -> Page:
     """Make one page of some that follow each other, packed."""
     bodies = [page.body for page in pages if page.body]
-    parts = [_unpacked(page.meta).split(b"\n") for page in pages]
+    parts = [unpacked(page.meta).split(b"\n") for page in pages]
     heads = _joined([part[1] for part in parts])
     entries = _joined([part[0] for part in parts])
     said = {head.seq for head in decoded(heads, list[LineHead]) if head.author != "compaction"}
@@ -326,6 +329,7 @@ def merge(pages: Sequence[Page]) -> Page:
         meta=zlib.compress(meta),
         body=b",".join(bodies),
         starts=pages[0].starts,
+        bodies=tuple(dict.fromkeys([digest for page in pages for digest in page.bodies])),
     )
 
 
@@ -334,7 +338,8 @@ def _joined(arrays: Iterable[bytes]) -> bytes:
     return b"[%b]" % b",".join([array[1:-1] for array in arrays if len(array) > len(b"[]")])
 
 
-def _unpacked(meta: bytes) -> bytes:
+def unpacked(meta: bytes) -> bytes:
+    """Give the meta of a page as it is where that was not merged."""
     if meta.startswith(b"["):
         return meta
     try:

@@ -1,18 +1,22 @@
 """Conversations in the memory of one process: for tests, and for what need not survive.
 
-It keeps every promise of a store but to last. A fork refers to what it stems from; a conversation
-that was deleted is kept up to the last point where a living fork parted from it.
+It keeps every promise of a store but to last. What is long is kept once. A fork refers to what it
+stems from; a conversation that was deleted is kept up to the last point where a living fork parted
+from it.
 """
 
 from __future__ import annotations
 
 import time
 from bisect import bisect_left, bisect_right, insort
+from collections import Counter
 from itertools import islice
 from threading import RLock
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ..errors import DecodeError, StoreCorrupt
+from ..record.bodies import BODY_BYTES, filled
 from ..record.loading import Loading
 from ..record.pages import Head, Page, Revision, merge
 from .rules import (
@@ -23,23 +27,37 @@ from .rules import (
     check_limit,
     closed,
     conflict,
+    cutter,
     held,
     matches,
     no_such,
 )
-from .store import Durability, Hold, Listed, Listing, Metadata, Receipt, Store
+from .store import Bodies, Durability, Hold, Listed, Listing, Metadata, Receipt, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 __all__ = ["MemoryStore"]
 
+_NONE: Mapping[bytes, bytes] = MappingProxyType({})
+
 
 class MemoryStore(Store):
-    """A store in the memory of this process. ``clock`` is what leases are measured by."""
+    """A store in the memory of this process. ``clock`` is what leases are measured by.
 
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+    What is ``body_bytes`` long or longer is kept once, for all that ``owner`` says.
+    """
+
+    def __init__(
+        self,
+        *,
+        owner: str = "hansard",
+        body_bytes: int = BODY_BYTES,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._cutter = cutter(owner, body_bytes)
         self._clock = clock
+        self._bodies = _Bodies()
         self._lock = RLock()
         self._branches: dict[str, _Branch] = {}
         self._names: list[str] = []
@@ -61,6 +79,7 @@ class MemoryStore(Store):
         check_append(page, head)
         if hold is not None:
             check_hold(hold)
+        page, bodies = self._cutter.cut(page)
         with self._lock:
             branch = self._find(conversation)
             if branch is not None and branch.has_commit(page, head):
@@ -73,7 +92,8 @@ class MemoryStore(Store):
             lease = branch.lease
             if hold is not None:
                 lease = held(conversation, lease, hold, self._clock())
-            branch.add(page)
+            self._bodies.keep(page, bodies)
+            branch.add(page, self._bodies)
             branch.head, branch.lease = head, lease
             if turn_id is not None:
                 branch.turns.setdefault(turn_id, []).append(page.first)
@@ -85,7 +105,7 @@ class MemoryStore(Store):
             branch = self._find(conversation)
             if branch is None:
                 return None
-            head, pages = branch.head, branch.context()
+            head, pages = branch.head, self._bodies.whole(branch.context())
         loading = Loading(head)
         try:
             for page in pages:
@@ -107,7 +127,7 @@ class MemoryStore(Store):
     def pages(self, conversation: str, *, after: int = 0) -> Sequence[Page]:
         with self._lock:
             branch = self._get(conversation)
-            return tuple(branch.between(after, branch.head.seq))
+            return tuple(self._bodies.whole(branch.between(after, branch.head.seq)))
 
     def lease(self, conversation: str, hold: Hold) -> int:
         with self._lock:
@@ -156,12 +176,17 @@ class MemoryStore(Store):
             if branch is not None:
                 del self._branches[conversation]
                 del self._names[bisect_left(self._names, conversation)]
-                branch.let_go()
+                branch.let_go(self._bodies)
+
+    def bodies(self) -> Bodies:
+        with self._lock:
+            self._check_open()
+            return self._bodies.counted()
 
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            self._branches, self._names = {}, []
+            self._branches, self._names, self._bodies = {}, [], _Bodies()
 
     def __repr__(self) -> str:
         with self._lock:
@@ -197,6 +222,36 @@ class MemoryStore(Store):
             if not name.startswith(prefix):
                 return
             yield name, self._branches[name]
+
+
+class _Bodies:
+    """What was cut out of pages, each once, and how many pages refer to it."""
+
+    def __init__(self) -> None:
+        self._contents: dict[bytes, bytes] = {}
+        self._uses: Counter[bytes] = Counter()
+
+    def counted(self) -> Bodies:
+        """Say what is kept."""
+        return Bodies(len(self._contents), sum(map(len, self._contents.values())))
+
+    def keep(self, page: Page, contents: Mapping[bytes, bytes] = _NONE) -> None:
+        """Know of a page that refers to some; those that it brings are kept if they are new."""
+        for digest in page.bodies:
+            self._uses[digest] += 1
+            if digest not in self._contents:
+                self._contents[digest] = contents[digest]
+
+    def release(self, pages: Sequence[Page]) -> None:
+        """Know of pages that are gone, and let go of what nothing refers to any more."""
+        for digest in [digest for page in pages for digest in page.bodies]:
+            self._uses[digest] -= 1
+            if not self._uses[digest]:
+                del self._uses[digest], self._contents[digest]
+
+    def whole(self, pages: Sequence[Page]) -> list[Page]:
+        """Give pages as they were before anything was cut out of them."""
+        return [filled(page, self._contents) if page.bodies else page for page in pages]
 
 
 class _Branch:
@@ -251,7 +306,7 @@ class _Branch:
         commit = self.pages[at].commit_at(page.first) if at >= 0 else None
         return commit is not None and commit == page.commit_at(page.first)
 
-    def add(self, page: Page) -> None:
+    def add(self, page: Page, bodies: _Bodies) -> None:
         """Add a page, and make one of those since the last that was merged if they are many."""
         if page.starts or page.alone:
             self.run = len(self.pages)
@@ -259,7 +314,10 @@ class _Branch:
         if page.alone:
             self.pages.append(page)
         elif sum([each.size for each in run]) >= RUN_BYTES:
-            self.pages[self.run :] = [merge(run)]
+            merged = merge(run)
+            bodies.keep(merged)
+            bodies.release(run)
+            self.pages[self.run :] = [merged]
         else:
             self.pages.append(page)
             return
@@ -290,13 +348,15 @@ class _Branch:
             end = min(end, branch.forked or 0)
         return None
 
-    def let_go(self) -> None:
+    def let_go(self, bodies: _Bodies) -> None:
         """Drop what no living fork reaches, here and in those that this one stems from."""
         self.gone = True
         branch: _Branch | None = self
         while branch is not None and branch.gone:
             reach = max([fork.forked or 0 for fork in branch.forks], default=0)
-            del branch.pages[bisect_left(branch.pages, reach, key=_first) :]
+            until = bisect_left(branch.pages, reach, key=_first)
+            bodies.release(branch.pages[until:])
+            del branch.pages[until:]
             if branch.forks or branch.parent is None:
                 return
             branch.parent.forks.discard(branch)

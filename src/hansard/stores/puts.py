@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..record.pages import Head, Page, Revision
 from .rules import NO_LEASE, Lease, check_append, check_hold, conflict, held
 from .store import Hold, Receipt
 from .wording import check_name
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..record.bodies import Cutter
+
 __all__ = ["Put"]
+
+_NONE: Mapping[bytes, bytes] = MappingProxyType({})
 
 
 class Put(NamedTuple):
@@ -20,6 +28,7 @@ class Put(NamedTuple):
     head: Head
     hold: Hold | None
     turn_id: str | None
+    bodies: Mapping[bytes, bytes] = _NONE
     within: bool = False
 
     def check(self) -> None:
@@ -28,6 +37,11 @@ class Put(NamedTuple):
         check_name(self.conversation)
         if self.hold is not None:
             check_hold(self.hold)
+
+    def cut(self, cutter: Cutter) -> Put:
+        """Cut what is long out of the page, to be kept apart."""
+        page, bodies = cutter.cut(self.page)
+        return self._replace(page=page, bodies=bodies) if bodies else self
 
     @property
     def revision(self) -> Revision:

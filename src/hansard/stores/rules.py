@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..errors import Busy, Invalid, LeaseLost, NoSuchConversation, RevisionConflict
+from ..record.bodies import Cutter
 
 if TYPE_CHECKING:
     from ..record.pages import Head, Page, Revision
@@ -26,6 +27,7 @@ __all__ = [
     "check_limit",
     "closed",
     "conflict",
+    "cutter",
     "held",
     "matches",
     "no_such",
@@ -33,6 +35,9 @@ __all__ = [
 
 RUN_BYTES = 64 * 1024
 """As soon as the pages since the last merged one hold as much, they are merged."""
+
+BODY_LEAST = 256
+"""How small bodies can be: longer than what stands for one, and than any name in an entry."""
 
 LIMIT_MAX = 1000
 """How many conversations a listing can have."""
@@ -101,6 +106,19 @@ def check_limit(limit: int) -> None:
     """Raise `Invalid` for a listing of none or too many."""
     if not 1 <= limit <= LIMIT_MAX:
         raise Invalid(f"expected a limit from 1 to {LIMIT_MAX}, found {limit}: list in parts")
+
+
+def cutter(owner: str, body_bytes: int) -> Cutter:
+    """Give what cuts bodies of that many bytes or more out of an owner's pages.
+
+    Raises `Invalid` for bodies that are too small to be kept apart.
+    """
+    if body_bytes < BODY_LEAST:
+        raise Invalid(
+            f"expected bodies of {BODY_LEAST} bytes or more to be kept apart, found {body_bytes}: "
+            "smaller ones cost more than they save"
+        )
+    return Cutter.of(owner, body_bytes)
 
 
 def matches(metadata: Metadata, where: Metadata | None) -> bool:

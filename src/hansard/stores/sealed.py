@@ -6,7 +6,8 @@ what was changed, swapped, moved from elsewhere or left out does not open.
 
 What cannot be told without knowing better is that all of a conversation was put back to an
 earlier state: a session that is told ``at_least=`` which revision there was can. What is not
-hidden: names, metadata, turn ids, and how much was said when.
+hidden: names, metadata, turn ids, and how much was said when. What is long stays in its page, as
+equal bodies that are sealed are not equal any more: to show that they were would tell too much.
 """
 
 from __future__ import annotations

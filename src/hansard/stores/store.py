@@ -11,6 +11,8 @@ Rules:
 - An append that has been made is known by its place and its commit id. Made again it changes
   nothing, and gives the same receipt, whatever has happened since: whoever was cut off cannot
   know that it had come through.
+- What is long in pages (images, long results of tools) may be kept apart, once for each owner;
+  whoever reads pages gets them whole. What nothing refers to any more is not kept.
 - Only one has the lease of a conversation. Each time it is taken it gets a higher number, its
   *fence*; time is the store's own.
 """
@@ -33,6 +35,7 @@ __all__ = [
     "AsyncStore",
     "AsyncTransaction",
     "AsyncTransactional",
+    "Bodies",
     "Durability",
     "Hold",
     "Listed",
@@ -90,6 +93,13 @@ class Listing(msgspec.Struct, frozen=True):
 
     conversations: tuple[Listed, ...]
     after: str | None = None
+
+
+class Bodies(msgspec.Struct, frozen=True):
+    """What a store keeps apart of what is long in pages: how many bodies, of how many bytes."""
+
+    count: int = 0
+    size: int = 0
 
 
 class Store(Protocol):
@@ -176,6 +186,10 @@ class Store(Protocol):
 
     def delete(self, conversation: str) -> None:
         """Delete a conversation, if it is there. What its forks share stays until they go."""
+
+    def bodies(self) -> Bodies | None:
+        """Say what is kept apart of what is long, of all owners; None where all stays in pages."""
+        return None
 
     def close(self) -> None:
         """Let go of all connections and files. What is asked of it afterwards is `Invalid`."""
@@ -288,6 +302,10 @@ class AsyncStore(Protocol):
 
     async def delete(self, conversation: str) -> None:
         """`Store.delete`."""
+
+    async def bodies(self) -> Bodies | None:
+        """`Store.bodies`."""
+        return None
 
     async def close(self) -> None:
         """`Store.close`."""

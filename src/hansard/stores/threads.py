@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ..record.loading import Loading
     from ..record.pages import Head, Page
-    from .store import Durability, Hold, Listing, Metadata, Receipt, Store, Transaction
+    from .store import Bodies, Durability, Hold, Listing, Metadata, Receipt, Store, Transaction
 
 __all__ = ["AsyncOver", "AsyncTransactionOver", "TransactionalAsyncOver", "async_over"]
 
@@ -105,6 +105,9 @@ class AsyncOver(AsyncStore):
 
     async def delete(self, conversation: str) -> None:
         await self._do(lambda: self._store.delete(conversation))
+
+    async def bodies(self) -> Bodies | None:
+        return await self._do(self._store.bodies)
 
     async def close(self) -> None:
         await self._do(self._store.close)

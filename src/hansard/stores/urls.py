@@ -127,13 +127,16 @@ def _whole(url: str) -> str:
     return url
 
 
-_POSTGRES = _Kind(_whole, ".postgres", "PostgresStore", "AsyncPostgresStore", ("pool_size",))
+_BODIES = ("owner", "body_bytes")
+_POSTGRES = _Kind(
+    _whole, ".postgres", "PostgresStore", "AsyncPostgresStore", ("pool_size", *_BODIES)
+)
 _REDIS = _Kind(
     _whole, ".redis", "RedisStore", "AsyncRedisStore", ("prefix", "assured", "timeout_s")
 )
 _KINDS = {
-    "memory": _Kind(_no_place, ".memory", "MemoryStore"),
-    "sqlite": _Kind(_sqlite_path, ".sqlite", "SQLiteStore"),
+    "memory": _Kind(_no_place, ".memory", "MemoryStore", options=_BODIES),
+    "sqlite": _Kind(_sqlite_path, ".sqlite", "SQLiteStore", options=_BODIES),
     "postgresql": _POSTGRES,
     "postgres": _POSTGRES,
     "redis": _REDIS,
@@ -165,7 +168,7 @@ def _found(url: str, durability: Durability, options: dict[str, object]) -> tupl
             raise Invalid(f"expected the options {known} of {scheme}:, found {option!r}")
     place = kind.place(url)
     if place is None:
-        return kind, _Given((), {})
+        return kind, _Given((), options)
     return kind, _Given((place,), {"durability": durability, **options})
 
 

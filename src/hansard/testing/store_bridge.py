@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..stores.store import (
         AsyncStore,
         AsyncTransaction,
+        Bodies,
         Durability,
         Hold,
         Listing,
@@ -113,6 +114,9 @@ class Bridge(Store):
 
     def delete(self, conversation: str) -> None:
         self._run(self.inner.delete(conversation))
+
+    def bodies(self) -> Bodies | None:
+        return self._run(self.inner.bodies())
 
     def close(self) -> None:
         self._run(self.inner.close())

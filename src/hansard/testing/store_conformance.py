@@ -9,8 +9,8 @@ at a place; or from `AsyncStoreConformance` for one whose methods are awaited:
 
 pytest then runs every check, each at a new place, where it may open the store several times. A
 check fails with an `AssertionError` that says what was promised and what was found. It is skipped
-where a store does not claim to have what it is about: to last, or to have transactions. Without
-pytest, `check_store` runs them.
+where a store does not claim to have what it is about: to last, to keep what is long apart, or to
+have transactions. Without pytest, `check_store` runs them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from unittest import SkipTest
 from .store_bridge import Bridge, LoopThread, bridge
 from .store_suite import StoreSuite, expect, expect_conversation
 from .store_suite_appends import AppendChecks, CommitChecks
+from .store_suite_bodies import BodyChecks
 from .store_suite_forks import DeletionChecks, ForkChecks
 from .store_suite_leases import LeaseChecks
 from .store_suite_listing import ListingChecks
@@ -53,6 +54,7 @@ class _StoreChecks(
     ForkChecks,
     DeletionChecks,
     ListingChecks,
+    BodyChecks,
     ThreadChecks,
     OpeningChecks,
     TransactionChecks,

@@ -70,7 +70,7 @@ def test_what_no_living_fork_reaches_is_dropped_at_once() -> None:
 
 
 def test_a_fork_goes_on_in_the_middle_of_what_was_merged_afterwards() -> None:
-    store = MemoryStore()
+    store = MemoryStore(body_bytes=1 << 20)
     head, record = put(store, "a", Head("i", "openai"), Writer(), "xy")
     fork = msgspec.structs.replace(head, incarnation="j")
     store.fork("a", "b", fork)

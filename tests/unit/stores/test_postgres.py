@@ -8,24 +8,30 @@ import subprocess
 import sys
 import threading
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import psycopg
 import pytest
 
-from hansard.errors import Invalid, MissingExtra, StoreUnavailable
+from hansard.errors import Invalid, MissingExtra, StoreCorrupt, StoreUnavailable
 from hansard.stores.postgres import AsyncPostgresStore, PostgresStore
 from hansard.stores.postgres.asking import atomic, run
+from hansard.stores.postgres.reading import read
 from hansard.stores.postgres.schema import SCRIPTS, migrate
+from hansard.stores.store import Bodies
 from hansard.testing.store_suite import expect_conversation
 from hansard.testing.store_talk import Talk
 from tests.support.postgres_proxy import CuttingProxy
 from tests.support.postgres_server import PostgresServer
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from pathlib import Path
 
+    from hansard.record.bodies import Cutter
+    from hansard.record.loading import Loading
+    from hansard.stores.postgres.asking import Asking
     from hansard.stores.store import Durability
     from hansard.testing.store_talk import Append
 
@@ -50,6 +56,10 @@ OTHERS = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'
 """
+
+
+LONG = "long" * 10_000
+NO_CUTTER = SimpleNamespace(cut=lambda page: (page, {}))
 
 
 @pytest.fixture
@@ -103,16 +113,21 @@ def test_conversations_of_an_older_version_are_there_in_todays(
 ) -> None:
     talk = Talk()
     make_version(url, 1)
+    # What is read and written by an append is the same in all versions but for what is long.
     with PostgresStore(url) as store:
-        talk.turn().to(store)
+        store._cutter = cast("Cutter", NO_CUTTER)  # noqa: SLF001
+        talk.turn(LONG, "~hansard-body:" + "0a" * 32).to(store)
     postgres.execute(
-        "DROP INDEX hansard_conversation_by_user; "
-        "DELETE FROM hansard_schema_version WHERE version = 2",
+        "DROP INDEX hansard_conversation_by_user; DROP TABLE hansard_body, hansard_reference; "
+        "DELETE FROM hansard_schema_version WHERE version > 1",
         url,
     )
     with PostgresStore(url) as store:
         expect_conversation(store, talk)
-        talk.turn().to(store)
+        talk.turn(LONG).to(store)
+        assert store.bodies() == Bodies(1, len(LONG))
+        for _ in range(50):
+            talk.turn("on " * 1000).to(store)
         expect_conversation(store, talk)
 
 
@@ -130,6 +145,77 @@ def test_several_processes_make_the_tables_at_once(url: str) -> None:
     assert [process.wait() for process in processes] == [0] * 3
     with PostgresStore(url) as store:
         Talk().turn().to(store)
+
+
+# -- bodies --------------------------------------------------------------------------------------
+
+
+def test_owners_share_nothing_and_read_all(url: str) -> None:
+    talks = [Talk(name) for name in "ab"]
+    with PostgresStore(url, owner="u1") as one, PostgresStore(url, owner="u2") as other:
+        talks[0].turn(LONG).to(one)
+        talks[1].turn(LONG).to(other)
+        assert one.bodies() == other.bodies() == Bodies(2, 2 * len(LONG))
+        for store in (one, other):
+            for talk in talks:
+                expect_conversation(store, talk)
+
+
+@pytest.mark.parametrize("damaged", ["hansard_body", "hansard_reference"])
+def test_a_body_that_is_missing_is_corrupt(
+    store: PostgresStore, postgres: PostgresServer, url: str, damaged: str
+) -> None:
+    talk = Talk()
+    talk.turn(LONG).to(store)
+    postgres.execute(f"TRUNCATE {damaged}", url)
+
+    for reading in (store.read, store.pages):
+        with pytest.raises(StoreCorrupt) as failed:
+            reading(talk.name)
+        assert failed.value.reason == "missing_body"
+
+
+def test_a_body_that_somebody_begins_to_refer_to_is_not_taken_away(store: PostgresStore) -> None:
+    """Who deletes the last that referred to it waits for what comes of the other."""
+    first, other = Talk("first"), Talk("other")
+    first.turn(LONG).to(store)
+    transaction = store.begin()
+    other.turn(LONG).to(transaction)
+    deleting = threading.Thread(target=store.delete, args=(first.name,))
+    deleting.start()
+    deleting.join(0.05)  # It is right in any order; mostly it waits by now.
+    transaction.commit()
+    deleting.join()
+    expect_conversation(store, other)
+    assert store.bodies() == Bodies(1, len(LONG))
+
+
+@pytest.mark.parametrize("made_anew", [False, True])
+def test_what_is_deleted_while_it_is_read_is_read_again(
+    store: PostgresStore, made_anew: bool
+) -> None:
+    old, new = Talk(), Talk()
+    old.turn(LONG).to(store)
+    made = new.turn(LONG[1:])
+    meanwhile: list[Callable[[], object]] = [lambda: store.delete(old.name)]
+    if made_anew:
+        meanwhile.append(lambda: made.to(store))
+
+    def interrupted(operation: Asking[Loading | None]) -> Asking[Loading | None]:
+        queries = next(operation)
+        while True:
+            while meanwhile and queries[0].statement == "bodies":
+                meanwhile.pop(0)()
+            rows = yield queries
+            try:
+                queries = operation.send(rows)
+            except StopIteration as done:
+                found: Loading | None = done.value
+                return found
+
+    loading = store._run(interrupted(read(old.name)))  # noqa: SLF001
+    assert not meanwhile
+    assert (loading.head if loading else None) == (new.head if made_anew else None)
 
 
 # -- opening -------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from importlib.resources import files
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -16,6 +17,7 @@ from hansard.errors import Invalid, StoreCorrupt, StoreUnavailable
 from hansard.stores.sqlite import SQLiteStore
 from hansard.stores.sqlite.connections import Connections
 from hansard.stores.sqlite.schema import SCRIPTS, migrate
+from hansard.stores.store import Bodies
 from hansard.testing.store_suite import expect_conversation
 from hansard.testing.store_talk import Talk
 
@@ -23,7 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
+    from hansard.record.bodies import Cutter
     from hansard.stores.store import Durability
+
+LONG = "long" * 10_000
+NO_CUTTER = SimpleNamespace(cut=lambda page: (page, {}))
 
 
 @pytest.fixture
@@ -71,17 +77,49 @@ def test_all_versions_one_after_the_other_come_to_the_schema_of_today(path: Path
 def test_conversations_of_an_older_version_are_there_in_todays(path: Path) -> None:
     talk = Talk()
     make_version(path, 1)
-    # What is read and written by an append is the same in all versions so far.
+    # What is read and written by an append is the same in all versions but for what is long.
     with SQLiteStore(path) as store:
-        talk.turn().to(store)
+        store._cutter = cast("Cutter", NO_CUTTER)  # noqa: SLF001
+        talk.turn(LONG, "~hansard-body:" + "0a" * 32).to(store)
     old = sqlite3.connect(path)
-    old.executescript("DROP INDEX conversation_by_user; DELETE FROM schema_version WHERE version=2")
+    old.executescript(
+        "DROP INDEX conversation_by_user; DROP TABLE body; DROP TABLE reference;"
+        "DELETE FROM schema_version WHERE version > 1"
+    )
     old.close()
 
     with SQLiteStore(path) as store:
         expect_conversation(store, talk)
-        talk.turn().to(store)
+        talk.turn(LONG).to(store)
+        assert store.bodies() == Bodies(1, len(LONG))
+        for _ in range(50):
+            talk.turn("on " * 1000).to(store)
         expect_conversation(store, talk)
+
+
+def test_owners_share_nothing_and_read_all(path: Path) -> None:
+    talks = [Talk(name) for name in "ab"]
+    with SQLiteStore(path, owner="u1") as one, SQLiteStore(path, owner="u2") as other:
+        talks[0].turn(LONG).to(one)
+        talks[1].turn(LONG).to(other)
+        assert one.bodies() == other.bodies() == Bodies(2, 2 * len(LONG))
+        for store in (one, other):
+            for talk in talks:
+                expect_conversation(store, talk)
+
+
+def test_bodies_too_small_to_be_kept_apart_are_refused(path: Path) -> None:
+    with pytest.raises(Invalid, match="expected bodies of 256 bytes or more"):
+        SQLiteStore(path, body_bytes=255)
+
+
+def test_a_file_does_not_grow_by_what_is_said_again(path: Path) -> None:
+    talk = Talk()
+    with SQLiteStore(path) as store:
+        for _ in range(20):
+            talk.turn("long" * 250_000).to(store)
+        expect_conversation(store, talk)
+    assert path.stat().st_size < 2_000_000
 
 
 def test_tables_of_a_newer_version_are_left_alone(path: Path) -> None:
@@ -237,6 +275,20 @@ def test_a_row_that_was_damaged_is_corrupt(store: SQLiteStore, path: Path) -> No
     for read in (store.read, store.head, store.pages):
         with pytest.raises(StoreCorrupt):
             read(talk.name)
+
+
+@pytest.mark.parametrize("damage", ["DELETE FROM body", "DELETE FROM reference"])
+def test_a_body_that_is_missing_is_corrupt(store: SQLiteStore, path: Path, damage: str) -> None:
+    talk = Talk()
+    talk.turn(LONG).to(store)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute(damage)
+    other.close()
+
+    for read in (store.read, store.pages):
+        with pytest.raises(StoreCorrupt) as failed:
+            read(talk.name)
+        assert failed.value.reason == "missing_body"
 
 
 # -- transactions and processes ------------------------------------------------------------------

@@ -77,9 +77,9 @@ def test_options_are_those_of_the_store() -> None:
     store = hansard.open_store("postgresql://host/name", pool_size=3)
     assert isinstance(store, Opened)
     assert store.given[-1] == {"durability": "full", "pool_size": 3}
-    with pytest.raises(Invalid, match="expected the options durability, pool_size of postgresql:"):
+    with pytest.raises(Invalid, match="expected the options durability, pool_size, owner, body_b"):
         hansard.open_store("postgresql://host/name", size=3)
-    with pytest.raises(Invalid, match="expected the options durability of sqlite:"):
+    with pytest.raises(Invalid, match="expected the options durability, owner, body_bytes of s"):
         hansard.open_store("sqlite:///x", pool_size=3)
 
 

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from ...record.pages import Revision, merge
-from ..rows import encode_head, flags_of, page_from
+from ..rows import encode_head, flags_of, is_cut, page_from
 from ..rules import NO_LEASE, RUN_BYTES, Lease, held, no_such
 from ..runs import Run
 from ..wording import digest_of
 from .asking import Query
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ...record.pages import Head, Page
     from ..puts import Put
     from ..store import Hold, Receipt
@@ -52,7 +56,7 @@ class Standing(NamedTuple):
 def append_plainly(put: Put, lasting: str) -> Asking[Receipt | None]:
     """Append a page where nothing else is to be done; None if it was not so."""
     page, head, hold = put.page, put.head, put.hold
-    if page.first == 0 or not Run(page.first, 0).takes(page):
+    if page.first == 0 or put.bodies or not Run(page.first, 0).takes(page):
         return None
     values = {
         "name": put.conversation,
@@ -104,13 +108,15 @@ def append(put: Put) -> Asking[Receipt]:
         put.check_place(actual)
         lease = put.lease(lease, clock[0][0])
         number = at.number if at else (yield from create(put.conversation, head))
+    if put.bodies:
+        yield from _keep(put.bodies)
     run = Run(at.run_first, at.run_size) if at else Run(0, 0)
     queries: list[Query] = []
     if run.first < page.first and not run.takes(page):
         queries += yield from _merging(number, run)
     after = run.after(page)
     queries += [
-        _page(number, page),
+        *_page(number, page),
         Query(
             "move",
             (
@@ -160,12 +166,30 @@ def _merging(number: int, run: Run) -> Asking[list[Query]]:
     if len(rows) < 2:  # noqa: PLR2004 -- one page need not be merged
         return []
     page = merge([page_from(row) for row in rows])
-    return [Query("remove", (number, run.first)), _page(number, page)]
+    removing = [Query("remove", (number, run.first))]
+    if any([is_cut(row) for row in rows]):
+        [found] = yield [Query("digests", (number, run.first))]
+        page = msgspec.structs.replace(page, bodies=tuple([digest for (digest,) in found]))
+        removing.append(Query("refer_no_more", (number, run.first)))
+    return [*removing, *_page(number, page)]
 
 
-def _page(number: int, page: Page) -> Query:
+def _page(number: int, page: Page) -> list[Query]:
     values: tuple[Any, ...] = (number, page.next, page.first, flags_of(page), page.meta, page.body)
-    return Query("page", values)
+    if not page.bodies:
+        return [Query("page", values)]
+    return [Query("page", values), Query("refer", (number, page.next, [*page.bodies]))]
+
+
+def _keep(bodies: Mapping[bytes, bytes]) -> Asking[None]:
+    """Have bodies there, and stay; those that are there are not sent."""
+    digests = sorted(bodies)
+    share = Query("share_bodies", (digests,))
+    [rows] = yield [share]
+    while len(rows) < len(digests):
+        there = {digest for (digest,) in rows}
+        missing = [digest for digest in digests if digest not in there]
+        *_, rows = yield [*[Query("keep_body", (each, bodies[each])) for each in missing], share]
 
 
 def ranges_of(head: Head) -> str:

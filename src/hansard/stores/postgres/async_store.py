@@ -5,10 +5,20 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ...record.bodies import BODY_BYTES
 from ..processes import renew_in_children
 from ..puts import Put
-from ..rules import check_hold, check_limit, closed
-from ..store import AsyncStore, AsyncTransaction, Durability, Hold, Listing, Metadata, Receipt
+from ..rules import check_hold, check_limit, closed, cutter
+from ..store import (
+    AsyncStore,
+    AsyncTransaction,
+    Bodies,
+    Durability,
+    Hold,
+    Listing,
+    Metadata,
+    Receipt,
+)
 from ..threads import TransactionalAsyncOver
 from ..wording import check_metadata, check_name
 from . import appending, branching, reading
@@ -40,10 +50,14 @@ class AsyncPostgresStore(AsyncStore):
         url: str,
         *,
         durability: Durability = "full",
+        owner: str = "hansard",
+        body_bytes: int = BODY_BYTES,
         pool_size: int = 10,
         timeout_s: float = 10.0,
     ) -> None:
         check_durability(durability)
+        self._cutter = cutter(owner, body_bytes)
+        self._owner, self._body_bytes = owner, body_bytes
         driver = psycopg()
         self._where = shown(url)
         self._translated = Translated(driver, self._where)
@@ -75,6 +89,7 @@ class AsyncPostgresStore(AsyncStore):
     ) -> Receipt:
         put = Put(conversation, page, head, hold, turn_id)
         put.check()
+        put = put.cut(self._cutter)
         await self._opened()
         receipt = await self._run(appending.append_plainly(put, self._lasting))
         if receipt is None:
@@ -139,7 +154,9 @@ class AsyncPostgresStore(AsyncStore):
             await self._opened()
             if not blocking:
                 pool = await self._opened_for_tools()
-                return await AsyncPostgresTransaction(pool, self._translated, self._lasting).begun()
+                return await AsyncPostgresTransaction(
+                    pool, self._translated, self._lasting, self._cutter
+                ).begun()
         if self._twin is None:
             self._twin = await asyncio.to_thread(self._blocking_twin)
         return await TransactionalAsyncOver(self._twin, self._twin).begin()
@@ -148,9 +165,14 @@ class AsyncPostgresStore(AsyncStore):
         return PostgresStore(
             self._url,
             durability=self._durability,
+            owner=self._owner,
+            body_bytes=self._body_bytes,
             pool_size=self._size,
             timeout_s=self._timeout_s,
         )
+
+    async def bodies(self) -> Bodies:
+        return await self._run(reading.bodies())
 
     async def close(self) -> None:
         async with self._opening:

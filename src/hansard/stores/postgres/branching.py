@@ -46,12 +46,19 @@ def delete(conversation: str) -> Asking[None]:
     """Delete a conversation, as `Store.delete` promises."""
     [rows] = yield [Query("forget", (conversation,))]
     number = rows[0][0] if rows else None
+    released: set[bytes] = set()
     while number is not None:
-        number = yield from _prune(number)
+        number = yield from _prune(number, released)
+    if released:
+        digests = sorted(released)
+        yield [Query("take_bodies", (digests,)), Query("reclaim", (digests,))]
 
 
-def _prune(number: int) -> Asking[int | None]:
-    """Drop what no fork reaches of a conversation without a name; give where to go on."""
+def _prune(number: int, released: set[bytes]) -> Asking[int | None]:
+    """Drop what no fork reaches of a conversation without a name; give where to go on.
+
+    What it refers to no more is added to ``released``.
+    """
     # What others do with forks of it is seen by a statement that begins when it is locked.
     [rows] = yield [Query("nameless", (number,))]
     if not rows:
@@ -59,9 +66,11 @@ def _prune(number: int) -> Asking[int | None]:
     [[(reach,)]] = yield [Query("reach", (number,))]
     bounds = (number, reach or 0)
     queries = [Query("prune_pages", bounds), Query("prune_turns", bounds)]
+    if reach is None:
+        queries.append(Query("drop", (number,)))
+    digests, *_ = yield queries
+    released.update([digest for (digest,) in digests])
     if reach is not None:
-        yield queries
         return None
-    yield [*queries, Query("drop", (number,))]
     parent: int | None = rows[0][0]
     return parent

@@ -15,10 +15,11 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import Invalid
+from ...record.bodies import BODY_BYTES
 from ..processes import renew_in_children
 from ..puts import Put
-from ..rules import check_hold, check_limit, closed
-from ..store import Durability, Hold, Listing, Metadata, Receipt, Store
+from ..rules import check_hold, check_limit, closed, cutter
+from ..store import Bodies, Durability, Hold, Listing, Metadata, Receipt, Store
 from ..wording import check_metadata, check_name
 from . import appending, branching, reading
 from .asking import Asking, atomic, run
@@ -45,8 +46,9 @@ class PostgresStore(Store):
 
     Opening it takes its tables to today's version. It has up to ``pool_size`` connections, and as
     many more for tools to write in; it waits for one for ``timeout_s`` before it is
-    `StoreUnavailable`. After a fork of the process it
-    goes on in both. Raises `MissingExtra` without ``hansard[postgres]``.
+    `StoreUnavailable`. What is ``body_bytes`` long or longer is kept once, for all that ``owner``
+    says. After a fork of the process it goes on in both. Raises `MissingExtra` without
+    ``hansard[postgres]``.
 
     `begin` gives a transaction for tools to write in.
     """
@@ -56,10 +58,13 @@ class PostgresStore(Store):
         url: str,
         *,
         durability: Durability = "full",
+        owner: str = "hansard",
+        body_bytes: int = BODY_BYTES,
         pool_size: int = 10,
         timeout_s: float = 10.0,
     ) -> None:
         check_durability(durability)
+        self._cutter = cutter(owner, body_bytes)
         driver = psycopg()
         self._where = shown(url)
         self._translated = Translated(driver, self._where)
@@ -97,6 +102,7 @@ class PostgresStore(Store):
     ) -> Receipt:
         put = Put(conversation, page, head, hold, turn_id)
         put.check()
+        put = put.cut(self._cutter)
         receipt = self._run(appending.append_plainly(put, self._lasting))
         return receipt or self._run(atomic(appending.append(put), self._lasting))
 
@@ -149,7 +155,12 @@ class PostgresStore(Store):
     def begin(self) -> PostgresTransaction:
         """Begin a transaction, in which a tool writes through a `psycopg.Connection`."""
         with self._translated:
-            return PostgresTransaction(self._opened_for_tools(), self._translated, self._lasting)
+            return PostgresTransaction(
+                self._opened_for_tools(), self._translated, self._lasting, self._cutter
+            )
+
+    def bodies(self) -> Bodies:
+        return self._run(reading.bodies())
 
     def close(self) -> None:
         with self._opening:

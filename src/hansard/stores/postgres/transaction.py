@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from psycopg import AsyncConnection, Connection
     from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
+    from ...record.bodies import Cutter
     from ...record.pages import Head, Page
     from ..store import Hold, Receipt
     from .asking import Asking
@@ -39,11 +40,16 @@ class PostgresTransaction(Transaction):
     """
 
     def __init__(
-        self, pool: ConnectionPool[Connection[Any]], translated: Translated, lasting: str
+        self,
+        pool: ConnectionPool[Connection[Any]],
+        translated: Translated,
+        lasting: str,
+        cutter: Cutter,
     ) -> None:
         self._pool = pool
         self._translated = translated
         self._lasting = lasting
+        self._cutter = cutter
         self._connection: Connection[Any] | None = pool.getconn()
         try:
             run(self._connection, _begin(lasting))
@@ -69,6 +75,7 @@ class PostgresTransaction(Transaction):
     ) -> Receipt:
         put = Put(conversation, page, head, hold, turn_id, within=True)
         put.check()
+        put = put.cut(self._cutter)
         connection = self.connection
         try:
             _check_open(connection)
@@ -108,11 +115,12 @@ class AsyncPostgresTransaction(AsyncTransaction):
     """`PostgresTransaction` under asyncio. Begun by `begun`."""
 
     def __init__(
-        self, pool: AsyncConnectionPool[Any], translated: Translated, lasting: str
+        self, pool: AsyncConnectionPool[Any], translated: Translated, lasting: str, cutter: Cutter
     ) -> None:
         self._pool = pool
         self._translated = translated
         self._lasting = lasting
+        self._cutter = cutter
         self._connection: AsyncConnection[Any] | None = None
 
     async def begun(self) -> AsyncPostgresTransaction:
@@ -143,6 +151,7 @@ class AsyncPostgresTransaction(AsyncTransaction):
     ) -> Receipt:
         put = Put(conversation, page, head, hold, turn_id, within=True)
         put.check()
+        put = put.cut(self._cutter)
         connection = self.connection
         try:
             _check_open(connection)

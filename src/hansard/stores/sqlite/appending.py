@@ -1,15 +1,17 @@
 """Appending to a conversation, within a transaction that alone may write.
 
 It reads one row, the last page, and writes one, but for what comes up now and then: a new
-conversation, a turn with an id of its own, and pages that are to be merged.
+conversation, a turn with an id of its own, what is long, and pages that are to be merged.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from ...record.pages import Revision, merge
-from ..rows import columns_of, flags_of, page_from
+from ..rows import columns_of, flags_of, is_cut, page_from
 from ..rules import NO_LEASE, Lease
 from ..runs import Run
 from ..statements import read_statements
@@ -78,6 +80,10 @@ def append(connection: sqlite3.Connection, put: Put, now_s: float) -> Receipt:
         if run.first < at.first and not run.takes(page):
             _merge(connection, number, run.first, at.id)
     insert(connection, number, page, head, lease=lease, run=run.after(page))
+    if put.bodies:
+        connection.executemany(SQL["keep_body"], put.bodies.items())
+        refers = [(number << 32 | page.next, digest) for digest in page.bodies]
+        connection.executemany(SQL["refer"], refers)
     if put.turn_id is not None:
         connection.execute(SQL["began"], (number, digest_of(put.turn_id), page.first))
     return put.receipt(lease)
@@ -127,6 +133,10 @@ def _merge(connection: sqlite3.Connection, number: int, first: int, until: int) 
     start = number << 32 | first
     rows = connection.execute(SQL["pages"], (start, until + 1, _SEQ_MAX)).fetchall()
     page = merge([page_from(row) for row in rows])
+    if any([is_cut(row) for row in rows]):
+        digests = connection.execute(SQL["digests"], (start, until)).fetchall()
+        page = msgspec.structs.replace(page, bodies=tuple([digest for (digest,) in digests]))
+        connection.execute(SQL["refer_merged"], (until, start, until))
     connection.execute(SQL["remove"], (start, until))
     values = (until, page.first, flags_of(page), page.meta, page.body)
     connection.execute(SQL["merged"], values)

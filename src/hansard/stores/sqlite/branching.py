@@ -57,6 +57,8 @@ def _prune(connection: sqlite3.Connection, number: int) -> int | None:
     parent, reach = row
     bounds = (number << 32, (number + 1) << 32, reach or 0)
     connection.execute(SQL["prune_pages"], bounds)
+    released = connection.execute(SQL["release"], bounds[:2]).fetchall()
+    connection.executemany(SQL["reclaim"], [{"digest": digest} for (digest,) in {*released}])
     connection.execute(SQL["prune_turns"], (number, reach or 0))
     if reach is not None:
         return None

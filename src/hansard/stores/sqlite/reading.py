@@ -11,9 +11,9 @@ from ...errors import DecodeError
 from ...record.loading import Loading
 from ...record.pages import Revision
 from ..lineage import Ancestor, stretches
-from ..rows import head_from, page_from
+from ..rows import head_from, is_cut, page_from, whole_page_from
 from ..rules import matches, no_such
-from ..store import Listed, Listing, Metadata
+from ..store import Bodies, Listed, Listing, Metadata
 from ..wording import digest_of
 from .appending import SQL, last
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..rows import Row
     from .appending import Last
 
-__all__ = ["ancestors", "find", "head_of", "listing", "pages", "read"]
+__all__ = ["ancestors", "bodies", "find", "head_of", "listing", "pages", "read"]
 
 _tags = msgspec.json.Decoder(tuple[str, ...]).decode
 
@@ -40,8 +40,8 @@ def read(connection: sqlite3.Connection, conversation: str) -> Loading | None:
     line = ancestors(connection, at)
     loading = Loading(head)
     for start, end in head.spans:
-        for row in _between(connection, line, start, end):
-            loading.add(page_from(row))
+        for page in _between(connection, line, start, end):
+            loading.add(page)
     return loading
 
 
@@ -63,14 +63,18 @@ def pages(connection: sqlite3.Connection, conversation: str, after: int) -> Sequ
     at = last(connection, conversation)
     if at is None:
         raise no_such(conversation)
-    rows = _between(connection, ancestors(connection, at), after, at.revision.seq)
-    return tuple([page_from(row) for row in rows])
+    return tuple(_between(connection, ancestors(connection, at), after, at.revision.seq))
 
 
 def head_of(connection: sqlite3.Connection, conversation: str) -> Head | None:
     """Give the head of a conversation."""
     row = connection.execute(SQL["head"], (conversation,)).fetchone()
     return None if row is None else head_from(*row)
+
+
+def bodies(connection: sqlite3.Connection) -> Bodies:
+    """Say what is kept apart of what is long."""
+    return Bodies(*connection.execute(SQL["kept"]).fetchone())
 
 
 def ancestors(connection: sqlite3.Connection, at: Last) -> list[Ancestor]:
@@ -116,8 +120,17 @@ def _listed(rows: sqlite3.Cursor, prefix: str, where: Metadata | None) -> Iterat
 
 def _between(
     connection: sqlite3.Connection, line: list[Ancestor], start: int, end: int
-) -> Iterator[Row]:
-    """The rows of pages with something of the entries from ``start`` up to ``end``, in order."""
+) -> Iterator[Page]:
+    """The pages with something of the entries from ``start`` up to ``end``, in order."""
     for number, begins, ends in stretches(line, start, end):
         bounds = (number << 32 | begins, (number + 1) << 32, ends)
-        yield from connection.execute(SQL["pages"], bounds)
+        for row in connection.execute(SQL["pages"], bounds):
+            yield _page(connection, number, row)
+
+
+def _page(connection: sqlite3.Connection, number: int, row: Row) -> Page:
+    """Make a page of a row, with all that was cut out of it."""
+    if not is_cut(row):
+        return page_from(row)
+    found = connection.execute(SQL["bodies_of"], (number << 32 | row[1],))
+    return whole_page_from(row, dict(found.fetchall()))

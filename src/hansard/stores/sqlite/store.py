@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...errors import Invalid
+from ...record.bodies import BODY_BYTES
 from ..puts import Put
-from ..rules import check_limit, held, no_such
-from ..store import Durability, Hold, Listing, Metadata, Receipt, Store
+from ..rules import check_limit, cutter, held, no_such
+from ..store import Bodies, Durability, Hold, Listing, Metadata, Receipt, Store
 from ..wording import check_metadata, check_name
 from . import appending, branching, reading
 from .connections import Connections
@@ -45,7 +46,8 @@ class SQLiteStore(Store):
 
     Opening it takes its tables to today's version. Any number of processes can have it open, and
     after a fork of the process it goes on in both. ``busy_s`` is how long an append waits for
-    another one before it is `StoreUnavailable`. ``clock`` tells seconds, for leases.
+    another one before it is `StoreUnavailable`. ``clock`` tells seconds, for leases. What is
+    ``body_bytes`` long or longer is kept once, for all that ``owner`` says.
 
     `begin` gives a transaction for tools to write in; until it is over, no one else can append.
     """
@@ -55,6 +57,8 @@ class SQLiteStore(Store):
         path: str | os.PathLike[str],
         *,
         durability: Durability = "full",
+        owner: str = "hansard",
+        body_bytes: int = BODY_BYTES,
         busy_s: float = 10.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -67,6 +71,7 @@ class SQLiteStore(Store):
         if path in ("", ":memory:") or path.startswith("file:"):
             raise Invalid(f"expected a path of a file, found {path!r}: use memory: for no file")
         self._path = path
+        self._cutter = cutter(owner, body_bytes)
         self._durability: Durability = durability
         self._clock = clock
         self._translated = Translated(path)
@@ -89,6 +94,7 @@ class SQLiteStore(Store):
     ) -> Receipt:
         put = Put(conversation, page, head, hold, turn_id)
         put.check()
+        put = put.cut(self._cutter)
         with self._translated, self._connections.writing() as connection:
             return appending.append(connection, put, self._clock())
 
@@ -161,7 +167,11 @@ class SQLiteStore(Store):
     def begin(self) -> SQLiteTransaction:
         """Begin a transaction, in which a tool writes through an `sqlite3.Connection`."""
         with self._translated:
-            return SQLiteTransaction(self._connections, self._translated, self._clock)
+            return SQLiteTransaction(self._connections, self._translated, self._clock, self._cutter)
+
+    def bodies(self) -> Bodies:
+        with self._translated, self._connections.reading() as connection:
+            return reading.bodies(connection)
 
     def close(self) -> None:
         with self._translated:

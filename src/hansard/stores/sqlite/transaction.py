@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
 
+    from ...record.bodies import Cutter
     from ...record.pages import Head, Page
     from ..store import Hold, Receipt
     from .connections import Connections
@@ -30,11 +31,16 @@ class SQLiteTransaction(Transaction):
     """
 
     def __init__(
-        self, connections: Connections, translated: Translated, clock: Callable[[], float]
+        self,
+        connections: Connections,
+        translated: Translated,
+        clock: Callable[[], float],
+        cutter: Cutter,
     ) -> None:
         self._connections = connections
         self._translated = translated
         self._clock = clock
+        self._cutter = cutter
         self._connection: sqlite3.Connection | None = connections.begin()
 
     @property
@@ -55,6 +61,7 @@ class SQLiteTransaction(Transaction):
     ) -> Receipt:
         put = Put(conversation, page, head, hold, turn_id, within=True)
         put.check()
+        put = put.cut(self._cutter)
         connection = self._open()
         try:
             with self._translated:

@@ -89,6 +89,32 @@ DELETE FROM hansard_page WHERE number = %s AND next > %s;
 INSERT INTO hansard_page (number, next, first, flags, meta, body)
 VALUES (%s, %s, %s, %s, %s, %s);
 
+-- name: share_bodies
+-- Whoever is to refer to a body has it first, so that nobody can take it away.
+SELECT digest FROM hansard_body WHERE digest = ANY(%s::bytea[]) ORDER BY digest FOR KEY SHARE;
+
+-- name: keep_body
+INSERT INTO hansard_body (digest, content) VALUES (%s, %s) ON CONFLICT DO NOTHING;
+
+-- name: refer
+INSERT INTO hansard_reference (number, next, digest)
+SELECT %s::bigint, %s::bigint, unnest(%s::bytea[]);
+
+-- name: digests
+SELECT DISTINCT digest FROM hansard_reference WHERE number = %s AND next > %s;
+
+-- name: refer_no_more
+DELETE FROM hansard_reference WHERE number = %s AND next > %s;
+
+-- name: take_bodies
+SELECT digest FROM hansard_body WHERE digest = ANY(%s::bytea[]) ORDER BY digest FOR UPDATE;
+
+-- name: reclaim
+-- What others refer to by now is seen by a statement that begins when all bodies are locked.
+DELETE FROM hansard_body AS body WHERE digest = ANY(%s::bytea[]) AND NOT EXISTS (
+    SELECT 1 FROM hansard_reference AS each WHERE each.digest = body.digest
+);
+
 -- name: began
 INSERT INTO hansard_turn (number, digest, seq) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING;
 
@@ -120,10 +146,14 @@ WITH stands AS MATERIALIZED (
 )
 SELECT NULL::bigint AS start, NULL::bigint AS first, NULL::bigint AS next,
     (parent IS NOT NULL)::integer AS flags, head AS meta,
-    convert_to(incarnation, 'UTF8') AS body
+    convert_to(incarnation, 'UTF8') AS body, NULL::bytea[] AS digests
 FROM stands
 UNION ALL
-SELECT 0, page.first, page.next, page.flags, page.meta, page.body
+SELECT 0, page.first, page.next, page.flags, page.meta, page.body,
+    CASE WHEN page.flags & 8 <> 0 THEN ARRAY(
+        SELECT digest FROM hansard_reference AS each
+        WHERE each.number = page.number AND each.next = page.next
+    ) END
 FROM stands JOIN hansard_page AS page
     ON page.number = stands.number AND page.next > lower(stands.spans)
     AND int8range(page.first, page.next) && stands.spans
@@ -148,18 +178,29 @@ WITH RECURSIVE stands AS MATERIALIZED (
     WHERE line.parent IS NOT NULL
 )
 SELECT NULL::bigint AS start, NULL::bigint AS first, NULL::bigint AS next, 0::smallint AS flags,
-    head AS meta, convert_to(incarnation, 'UTF8') AS body
+    head AS meta, convert_to(incarnation, 'UTF8') AS body, NULL::bytea[] AS digests
 FROM stands
 UNION ALL
 SELECT line.start, page.*
 FROM stands CROSS JOIN line CROSS JOIN LATERAL (
-    SELECT first, next, flags, meta, body FROM hansard_page
+    SELECT first, next, flags, meta, body,
+        CASE WHEN flags & 8 <> 0 THEN ARRAY(
+            SELECT digest FROM hansard_reference AS each
+            WHERE each.number = kept.number AND each.next = kept.next
+        ) END
+    FROM hansard_page AS kept
     WHERE number = line.number AND next > line.start AND next > lower(stands.spans)
         AND first < line.until
         AND int8range(first, least(next, line.until)) && stands.spans
     OFFSET 0
 ) AS page
 ORDER BY start NULLS FIRST, next;
+
+-- name: bodies
+SELECT digest, content FROM hansard_body WHERE digest = ANY(%s::bytea[]);
+
+-- name: kept
+SELECT count(*), coalesce(sum(octet_length(content)), 0)::bigint FROM hansard_body;
 
 -- name: find
 -- Where the last turn of an id began, in a conversation or in what it stems from.
@@ -216,7 +257,12 @@ SELECT parent FROM hansard_conversation WHERE number = %s AND name IS NULL FOR U
 SELECT max(parting) FROM hansard_conversation WHERE parent = %s;
 
 -- name: prune_pages
-DELETE FROM hansard_page WHERE number = %s AND first >= %s;
+-- What they refer to is given.
+WITH gone AS (
+    DELETE FROM hansard_page WHERE number = %s AND first >= %s RETURNING number, next
+)
+DELETE FROM hansard_reference AS each USING gone
+WHERE each.number = gone.number AND each.next = gone.next RETURNING each.digest;
 
 -- name: prune_turns
 DELETE FROM hansard_turn WHERE number = %s AND seq >= %s;

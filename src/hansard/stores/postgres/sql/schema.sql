@@ -37,7 +37,7 @@ CREATE TABLE hansard_page (
     number bigint NOT NULL,
     next bigint NOT NULL,
     first bigint NOT NULL,
-    flags smallint NOT NULL,  -- 1 starts, 2 alone
+    flags smallint NOT NULL,  -- 1 starts, 2 alone, 8 cut
     meta bytea NOT NULL,
     body bytea NOT NULL,
     PRIMARY KEY (number, next)
@@ -55,3 +55,20 @@ CREATE TABLE hansard_turn (
     seq bigint NOT NULL,
     PRIMARY KEY (number, digest, seq)
 );
+
+-- What was cut out of pages, each once, and which pages it is to be put back into.
+CREATE TABLE hansard_body (
+    digest bytea PRIMARY KEY,
+    content bytea NOT NULL
+);
+
+ALTER TABLE hansard_body ALTER COLUMN content SET STORAGE EXTERNAL;
+
+CREATE TABLE hansard_reference (
+    number bigint NOT NULL,
+    next bigint NOT NULL,
+    digest bytea NOT NULL,
+    PRIMARY KEY (number, next, digest)
+);
+
+CREATE INDEX hansard_reference_by_digest ON hansard_reference (digest);

@@ -36,6 +36,21 @@ WHERE id > ? AND id < ? AND first < ? ORDER BY id;
 SELECT first, id & 0xFFFFFFFF, flags, meta, body FROM page WHERE id > ? AND id < ?
 ORDER BY id LIMIT 1;
 
+-- name: keep_body
+INSERT OR IGNORE INTO body (digest, content) VALUES (?, ?);
+
+-- name: refer
+INSERT INTO reference (page, digest) VALUES (?, ?);
+
+-- name: bodies_of
+SELECT digest, content FROM reference LEFT JOIN body USING (digest) WHERE page = ?;
+
+-- name: digests
+SELECT DISTINCT digest FROM reference WHERE page > ? AND page <= ?;
+
+-- name: refer_merged
+UPDATE OR REPLACE reference SET page = ? WHERE page > ? AND page <= ?;
+
 -- name: remove
 DELETE FROM page WHERE id > ? AND id <= ?;
 
@@ -81,6 +96,19 @@ FROM conversation WHERE number = :number AND name IS NULL;
 
 -- name: prune_pages
 DELETE FROM page WHERE id >= ? AND id < ? AND first >= ?;
+
+-- name: release
+-- What was referred to by pages that are gone.
+DELETE FROM reference WHERE page >= ? AND page < ?
+    AND NOT EXISTS (SELECT 1 FROM page WHERE id = reference.page)
+RETURNING digest;
+
+-- name: reclaim
+DELETE FROM body WHERE digest = :digest
+    AND NOT EXISTS (SELECT 1 FROM reference WHERE digest = :digest);
+
+-- name: kept
+SELECT count(*), coalesce(sum(length(content)), 0) FROM body;
 
 -- name: prune_turns
 DELETE FROM turn WHERE number = ? AND seq >= ?;

@@ -33,7 +33,7 @@ CREATE TABLE page (
     until_s REAL,
     run_first INTEGER,
     run_size INTEGER,
-    flags INTEGER NOT NULL,  -- 1 starts, 2 alone, 4 head, meta and body are packed in meta
+    flags INTEGER NOT NULL,  -- 1 starts, 2 alone, 4 head, meta and body packed in meta, 8 cut
     head BLOB,
     meta BLOB NOT NULL,
     body BLOB NOT NULL
@@ -46,3 +46,17 @@ CREATE TABLE turn (
     seq INTEGER NOT NULL,
     PRIMARY KEY (number, digest, seq)
 ) WITHOUT ROWID;
+
+-- What was cut out of pages, each once, and which pages it is to be put back into.
+CREATE TABLE body (
+    digest BLOB PRIMARY KEY,
+    content BLOB NOT NULL
+);
+
+CREATE TABLE reference (
+    page INTEGER NOT NULL,
+    digest BLOB NOT NULL,
+    PRIMARY KEY (page, digest)
+) WITHOUT ROWID;
+
+CREATE INDEX reference_by_digest ON reference (digest);
