@@ -95,8 +95,8 @@ def run(*, quick: bool = False) -> Iterator[str]:
 
 
 def _cell(found: Found) -> str:
-    p50, p90 = found.took
-    return f"{found.rate:,.0f} ({p50 * 1e3:.1f} / {p90 * 1e3:.1f})"
+    took = found.took
+    return f"{found.rate:,.0f} ({took.p50 * 1e3:.1f} / {took.p90 * 1e3:.1f})"
 
 
 async def _measured(
