@@ -296,9 +296,17 @@ class Ledger:
         """Put entries behind what others have appended meanwhile; give where they lead, and them.
 
         Messages change nothing. Outcomes come behind whatever it is: they are what has happened.
-        Raises `InvalidTransition` for what others have not left room for.
+        Raises `InvalidTransition` for what others have not left room for, and `LeaseLost` where
+        they have deleted the conversation; what is known stays as it was then.
         """
+        before, known = self.record, self.head
         record = yield from self.fresh()
+        if known is not None and (self.head is None or self.head.incarnation != known.incarnation):
+            self.record, self.head = before, known
+            raise LeaseLost(
+                f"expected conversation {self.name!r} as it was begun, found that somebody has "
+                "deleted it meanwhile: begin again with send"
+            )
         first = entries[0].seq
         if not all([isinstance(entry, Outcome) for entry in entries]):
             meanwhile = record.entries(first)
