@@ -147,8 +147,11 @@ class Session(SharedSession):
         self._run(self._flows.rewind(to))
 
     def clear(self) -> None:
-        """Go on from the start: with an empty history, and all that was on the log."""
-        self._run(self._flows.rewind(0))
+        """Go on from the start: with an empty history, and all that was on the log.
+
+        Does nothing where nothing was recorded yet.
+        """
+        self._run(self._flows.clear())
 
     def fork(self, new: str, *, at: int | str | None = None) -> Session:
         """Make another conversation, which shares with this one what there is, up to a point."""
