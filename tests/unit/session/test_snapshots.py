@@ -387,6 +387,7 @@ SHAPES: dict[str, Callable[[dict[str, Any]], object]] = {
     "seq as text": putting("seq", "3"),
     "seq too small": putting("seq", 1),
     "seq too large": putting("seq", 99),
+    "seq beyond all memory": putting("seq", 1 << 60),
     "dialect a number": putting("dialect", 1),
     "digest of something else": putting("digest", "0" * 32),
     "slices an object": putting("slices", {}),
