@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING
 
+from hansard.sealing import Keyring
+from hansard.stores.sealed import sealed
 from hansard.stores.sqlite import SQLiteStore
 from hansard.stores.threads import async_over
 from hansard.testing import AsyncStoreConformance, StoreConformance
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from hansard.stores.store import AsyncStore, Durability, Store
 
 FILE = "chats.db"
+KEYRING = Keyring.single(b"k" * 32)
 COUNTED = ("conversation", "page", "turn", "body", "reference")
 
 
@@ -87,3 +90,22 @@ class TestSQLiteUnderAsyncio(AsyncStoreConformance):
     async def tool_wrote(self, store: AsyncStore) -> bool:
         _ = store
         return tool_wrote(self.path)
+
+
+class TestSQLiteSealed(TestSQLite):
+    """Sealed."""
+
+    def open(self, place: Path) -> Store:
+        return sealed(super().open(place), KEYRING, owner="u7")
+
+    # Nobody can merge what nobody can read.
+    test_a_long_conversation_is_whole_and_its_pages_few = None  # type: ignore[assignment]
+
+
+class TestSQLiteSealedUnderAsyncio(TestSQLiteUnderAsyncio):
+    """The same, awaited."""
+
+    async def open(self, place: Path) -> AsyncStore:
+        return sealed(await super().open(place), KEYRING, owner="u7")
+
+    test_a_long_conversation_is_whole_and_its_pages_few = None  # type: ignore[assignment]

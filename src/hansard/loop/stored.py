@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ..dialects import registry
 from ..drivers.acts import Do, Pause
-from ..errors import SnapshotRestoreError, StoreCorrupt
+from ..errors import Invalid, SnapshotRestoreError, StoreCorrupt
 from ..record.loading import entries_in
 from ..record.pages import Revision
 from ..record.slices import Events, opaque
@@ -35,11 +36,19 @@ class StoreCheckpointHandler(Generic[Request]):
     begun again, or went on in another dialect, is another conversation there; the one before goes
     once the new one is safe.
     ``key`` tells one request from another; left out, it is the request's ``id``.
+
+    The store is one whose methods block. An `AsyncLoop` calls the handler in a thread, and so takes
+    it too; a database that is at work under asyncio is opened once more, with `open_store`.
     """
 
     def __init__(
         self, store: Store, *, prefix: str = "checkpoint/", key: Key[Request] = key_of
     ) -> None:
+        if inspect.iscoroutinefunction(getattr(store, "append", None)):
+            raise Invalid(
+                f"expected a store whose methods block, found {store!r}: open it with "
+                "hansard.open_store(…) for this handler, which an AsyncLoop calls in a thread"
+            )
         self._store = store
         self._prefix = prefix
         self._key = key

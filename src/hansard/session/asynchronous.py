@@ -130,7 +130,7 @@ class AsyncSession(SharedSession):
 
     async def clear(self) -> None:
         """`Session.clear`."""
-        await self._run(self._flows.rewind(0))
+        await self._run(self._flows.clear())
 
     async def fork(self, new: str, *, at: int | str | None = None) -> AsyncSession:
         """`Session.fork`."""

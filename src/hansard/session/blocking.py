@@ -147,8 +147,11 @@ class Session(SharedSession):
         self._run(self._flows.rewind(to))
 
     def clear(self) -> None:
-        """Go on from the start: with an empty history, and all that was on the log."""
-        self._run(self._flows.rewind(0))
+        """Go on from the start: with an empty history, and all that was on the log.
+
+        Does nothing where nothing was recorded yet.
+        """
+        self._run(self._flows.clear())
 
     def fork(self, new: str, *, at: int | str | None = None) -> Session:
         """Make another conversation, which shares with this one what there is, up to a point."""
@@ -173,7 +176,12 @@ class Session(SharedSession):
         open in it can be resumed, and needs a session in which there is nothing. One of another
         dialect is said anew in this one: what could not be said is what this gives back.
 
-        Raises `SnapshotRestoreError`, having changed nothing, for one that does not fit.
+        Raises `SnapshotRestoreError`, having changed nothing, for one that does not fit. What is
+        replayed is several appends, turn by turn, and not made as a whole: others may see part of
+        it, and what they append meanwhile comes in between (and goes where the snapshot's own log
+        goes back behind it). Whoever is cut off, or meets a `RevisionConflict` as somebody has
+        begun a turn, finds the old history on the log, and part of the new one in its place:
+        restore the same snapshot again.
         """
         return self._run(restored(self._flows, snapshot))
 

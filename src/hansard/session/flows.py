@@ -172,6 +172,12 @@ class Flows:
         """Go on from an earlier point."""
         yield from self.change(lambda record: rewound(record, point(record, to)), whole=True)
 
+    def clear(self) -> Flow[None]:
+        """Go on from the start; where nothing was recorded, that is where it stands."""
+        yield from self.change(
+            lambda record: rewound(record, 0) if record.length else record, whole=True
+        )
+
     def fork(self, new: str, at: int | str | None) -> Flow[int | None]:
         """Make a fork; give where it still has to go back to, if anywhere."""
         ledger = self.ledger

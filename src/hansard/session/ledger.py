@@ -29,7 +29,7 @@ from ..errors import (
     StoreCorrupt,
     StoreUnavailable,
 )
-from ..record.entries import CallKey, Decision, Intent, Outcome, Said
+from ..record.entries import CallKey, Decision, Intent, Outcome, Said, TurnBegin
 from ..record.loading import Loading, entries_in, replay
 from ..record.pages import Head, page_of
 from ..record.record import Record
@@ -56,6 +56,9 @@ Given = TypeVar("Given")
 
 Flow: TypeAlias = Generator[Act, object, Given]
 """What a driver carries out, and what that comes to."""
+
+_LATELY = 64
+"""How many entries are looked at for a turn of which the index of the store knows nothing."""
 
 _RETRIES_S = (0.05, 0.2, 0.8)
 """How long to wait before an append is made again that may or may not have been made."""
@@ -200,6 +203,8 @@ class Ledger:
         """
         seq: int | None = yield Do(partial(self.store.find, self.name, turn_id))  # type: ignore[assignment]
         record = self.record
+        if seq is None and record is not None:
+            seq = _begun_lately(record, turn_id)
         if seq is None or record is None or seq >= record.length:
             return seq
         is_open = record.turn is not None and record.turn.begin.seq == seq
@@ -290,9 +295,17 @@ class Ledger:
         """Put entries behind what others have appended meanwhile; give where they lead, and them.
 
         Messages change nothing. Outcomes come behind whatever it is: they are what has happened.
-        Raises `InvalidTransition` for what others have not left room for.
+        Raises `InvalidTransition` for what others have not left room for, and `LeaseLost` where
+        they have deleted the conversation; what is known stays as it was then.
         """
+        before, known = self.record, self.head
         record = yield from self.fresh()
+        if known is not None and (self.head is None or self.head.incarnation != known.incarnation):
+            self.record, self.head = before, known
+            raise LeaseLost(
+                f"expected conversation {self.name!r} as it was begun, found that somebody has "
+                "deleted it meanwhile: begin again with send"
+            )
         first = entries[0].seq
         if not all([isinstance(entry, Outcome) for entry in entries]):
             meanwhile = record.entries(first)
@@ -302,6 +315,16 @@ class Ledger:
         for entry in moved:
             record = record.apply(entry)
         return record, moved
+
+
+def _begun_lately(record: Record, turn_id: str) -> int | None:
+    """Find where the turn of an id began among the last entries at hand, whatever an index says."""
+    found = [
+        entry.seq
+        for entry in record.entries(record.length - _LATELY)
+        if isinstance(entry, TurnBegin) and entry.input_digest and entry.turn_id == turn_id
+    ]
+    return found[-1] if found else None
 
 
 def _may_follow(known: Head, head: Head) -> bool:

@@ -38,20 +38,26 @@ if TYPE_CHECKING:
 __all__ = ["moved", "rebuilt", "said_anew"]
 
 
-def moved(entries: Iterable[Entry], by: int, turns: int) -> list[Entry]:
-    """The same entries further on, behind so many others and so many turns."""
-    return [_moved(entry, by, turns) for entry in entries]
+def moved(entries: Iterable[Entry], by: int, turns: int, *, first: int = 0) -> list[Entry]:
+    """The same entries further on, behind so many others and so many turns.
+
+    What is before the entry ``first`` stays where it is, for those that speak of it.
+    """
+    return [_moved(entry, by, turns, first) for entry in entries]
 
 
-def _moved(entry: Entry, by: int, turns: int) -> Entry:
+def _moved(entry: Entry, by: int, turns: int, first: int) -> Entry:
+    def place(seq: int) -> int:
+        return seq + by if seq >= first else seq
+
     changes: dict[str, object] = {"seq": entry.seq + by, "turn": entry.turn + turns}
     if isinstance(entry, Outcome | Intent | Decision):
         call = entry.call
-        changes["call"] = CallKey(call.answer + by, call.position, call.id)
+        changes["call"] = CallKey(place(call.answer), call.position, call.id)
     elif isinstance(entry, Compaction):
-        changes |= {"first": entry.first + by, "last": entry.last + by}
+        changes |= {"first": place(entry.first), "last": place(entry.last)}
     elif isinstance(entry, Rewind):
-        changes["to"] = entry.to + by
+        changes["to"] = place(entry.to)
     return msgspec.structs.replace(entry, **changes)
 
 

@@ -4,6 +4,9 @@ Where the snapshot is of the very conversation, it is rewound. Into an empty one
 put as they are; where it ends in an open turn it also keeps its name for the keys of calls, so that
 a call which goes on is known to be the same. One in which something was said goes back to its
 start first. All that can be wrong with a snapshot is found out before anything is appended.
+
+Putting entries takes several appends, of which each is whole. What others append in between comes
+between them; who is cut off restores the same snapshot again.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from .. import clock
 from ..drivers.acts import Do
-from ..errors import InvalidTransition, SnapshotRestoreError
+from ..errors import InvalidTransition, RevisionConflict, SnapshotRestoreError
 from ..neutral import LossReport
 from ..record.entries import TurnBegin, encode_entries
 from ..record.loading import entries_in
@@ -79,7 +82,7 @@ def restored(flows: Flows, snapshot: Snapshot) -> Flow[LossReport]:
     if not record.length:
         name = given.conversation if given.turn is not None else clock.new_name()
         ledger.begin(name)
-        yield from put(flows, tuple(given.entries()))
+        yield from put(flows, tuple(given.entries()), behind=given.turn is None)
         return losses
     if given.turn is not None:
         raise SnapshotRestoreError(
@@ -91,7 +94,7 @@ def restored(flows: Flows, snapshot: Snapshot) -> Flow[LossReport]:
     yield from flows.change(abandon)
     yield from flows.rewind(0)
     record = yield from ledger.known()
-    yield from put(flows, moved(given.entries(), record.length, record.turn_number))
+    yield from put(flows, moved(given.entries(), record.length, record.turn_number), behind=True)
     return losses
 
 
@@ -142,17 +145,36 @@ def _readable(snapshot: Snapshot, flows: Flows) -> tuple[Record, LossReport]:
     return said_anew(record, dialect, at_us=clock.now_us())
 
 
-def put(flows: Flows, entries: Sequence[Entry]) -> Flow[None]:
-    """Append entries, so that turns are found by the ids that their callers gave them."""
+def put(flows: Flows, entries: Sequence[Entry], *, behind: bool = False) -> Flow[None]:
+    """Append entries, so that turns are found by the ids that their callers gave them.
+
+    What others append meanwhile may come between two turns, if they may move ``behind`` it; else,
+    and where others have begun a turn that is open, `RevisionConflict` is raised.
+    """
     ledger = flows.ledger
     record = yield from ledger.known()
-    for group in _groups(entries):
+    groups = [*_groups(entries)]
+    at = 0
+    while at < len(groups):
+        group = groups[at]
+        after = record
         for entry in group:
-            record = record.apply(entry)
+            after = after.apply(entry)
         first = group[0]
         known = isinstance(first, TurnBegin) and first.input_digest
         turn_id = first.turn_id if isinstance(first, TurnBegin) and known else None
-        yield from ledger.append(record, group, turn_id=turn_id)
+        try:
+            yield from ledger.append(after, group, turn_id=turn_id)
+        except RevisionConflict:
+            now = yield from ledger.fresh()
+            if not behind or now.conversation != record.conversation or now.turn is not None:
+                raise
+            by, turns = now.length - record.length, now.turn_number - record.turn_number
+            groups[at:] = [moved(each, by, turns, first=record.length) for each in groups[at:]]
+            record = now
+            continue
+        record = after
+        at += 1
 
 
 def _groups(entries: Sequence[Entry]) -> Iterator[list[Entry]]:

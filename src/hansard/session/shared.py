@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from abc import abstractmethod
 from inspect import cleandoc
 from typing import TYPE_CHECKING, ClassVar, TypeVar
@@ -56,8 +57,8 @@ class SharedSession:
         if busy not in ("wait", "raise"):
             raise Invalid(f"expected busy= 'wait' or 'raise', found {busy!r}")
         _check_kind(store, awaited=self._awaited)
-        if not lease_s > 0:
-            raise Invalid(f"expected lease_s= above 0, found {lease_s!r}")
+        if not _is_number(lease_s) or not 0 < lease_s < math.inf:
+            raise Invalid(f"expected lease_s= above 0, a number of seconds, found {lease_s!r}")
         ledger = Ledger(store, name, chat.model.dialect, at_least=at_least)
         self._flows = Flows(chat, ledger, Tenure(lease_s, self._renew), busy)
         self._slices = SliceFlows(ledger)
@@ -111,6 +112,10 @@ class SharedSession:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
+
+
+def _is_number(given: object) -> bool:
+    return isinstance(given, int | float) and not isinstance(given, bool)
 
 
 def _check_kind(store: Store | AsyncStore, *, awaited: bool) -> None:

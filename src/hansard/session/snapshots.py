@@ -222,7 +222,8 @@ def _entries(shape: _Shape) -> tuple[Entry, ...]:
         entries = decode_entries(raw)
     except DecodeError as error:
         raise _refused("entries", str(error), "entries") from None
-    if [entry.seq for entry in entries] != [*range(shape.seq)]:
+    in_order = all([entry.seq == at for at, entry in enumerate(entries)])
+    if len(entries) != shape.seq or not in_order:
         raise _refused(f"entries 0 to {shape.seq - 1}", f"{len(entries)} of them", "entries")
     return tuple(entries)
 

@@ -59,8 +59,6 @@ class Put(NamedTuple):
         """Whether a page has this one in it. Raises `DecodeError`."""
         if there is None or there.first > self.page.first:
             return False
-        if there.alone:
-            return there == self.page
         commit = there.commit_at(self.page.first)
         return commit is not None and commit == self.page.commit_at(self.page.first)
 

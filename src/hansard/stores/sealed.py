@@ -1,13 +1,14 @@
 """A store that nobody can read, change or mix up who has no key to it.
 
 `sealed` puts itself before any store. What the store gets of a page is sealed, bound to the
-conversation that wrote it and to its place there, and it gets the head with a seal over it. So
-what was changed, swapped, moved from elsewhere or left out does not open.
+conversation that wrote it and to its place there, and it gets the head with a seal over it, bound
+to the name. So what was changed, swapped, renamed, moved from elsewhere or left out does not open.
 
 What cannot be told without knowing better is that all of a conversation was put back to an
-earlier state: a session that is told ``at_least=`` which revision there was can. What is not
-hidden: names, metadata, turn ids, and how much was said when. What is long stays in its page, as
-equal bodies that are sealed are not equal any more: to show that they were would tell too much.
+earlier state, or is gone: a session that is told ``at_least=`` which revision there was can. What
+is neither hidden nor sealed: names, metadata, the index of turn ids, and how much was said when.
+What is long stays in its page, as equal bodies that are sealed are not equal any more: to show that
+they were would tell too much.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ import inspect
 from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
 from hashlib import blake2b
-from typing import TYPE_CHECKING, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 import msgspec
 
-from ..errors import DecodeError, SealBroken, StoreCorrupt
+from ..errors import DecodeError, HansardError, NoSuchConversation, SealBroken, StoreCorrupt
 from ..record.loading import Loading
 from ..record.pages import Head, Page
+from .rules import no_such
 from .store import (
     AsyncStore,
     AsyncTransaction,
@@ -33,10 +35,16 @@ from .store import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
+    from typing import TypeAlias
 
     from ..sealing import Keyring
     from .store import Durability, Hold, Listing, Metadata, Receipt
+
+    Question: TypeAlias = Callable[[Any], Any]
+    """What is asked of the store behind the seals, whichever kind it is."""
+
+Given = TypeVar("Given")
 
 __all__ = ["AsyncSealedStore", "SealedStore", "sealed"]
 
@@ -94,18 +102,23 @@ class Seals:
             raise _broken(f"the page at entry {page.first} as it was appended")
         return found
 
-    def head(self, head: Head) -> Head:
-        """Put a seal over a head."""
-        seal = self._keyring.seal(_digest(head), owner=self._owner, purpose=_HEAD)
+    def head(self, head: Head, conversation: str) -> Head:
+        """Put a seal over the head of the conversation of a name."""
+        place = (conversation,)
+        seal = self._keyring.seal(_digest(head), owner=self._owner, purpose=_HEAD, context=place)
         return msgspec.structs.replace(head, seal=b64encode(seal).decode())
 
-    def checked(self, head: Head) -> Head:
-        """Check the seal over a head, and take it off."""
+    def checked(self, head: Head | None, conversation: str) -> Head | None:
+        """Check the seal over a head, if there is one, and take it off."""
+        if head is None:
+            return None
         try:
             seal = b64decode(head.seal, validate=True)
         except NotBase64:
             raise _broken("a seal over the head") from None
-        if self._keyring.open(seal, owner=self._owner, purpose=_HEAD) != _digest(head):
+        place = (conversation,)
+        plain = self._keyring.open(seal, owner=self._owner, purpose=_HEAD, context=place)
+        if plain != _digest(head):
             raise _broken("the head as it was written")
         return msgspec.structs.replace(head, seal="")
 
@@ -119,6 +132,47 @@ class Seals:
         except DecodeError as error:
             raise StoreCorrupt(str(error), reason=error.reason) from error
         return loading
+
+    # -- what takes several questions, for both kinds of store ------------------------------------
+
+    def read(self, conversation: str) -> Generator[Question, Any, Loading | None]:
+        """`Store.read`."""
+        return (yield from self._opened(conversation, _first, self.loading))
+
+    def pages(self, conversation: str, after: int) -> Generator[Question, Any, Sequence[Page]]:
+        """`Store.pages`."""
+
+        def opened(head: Head, pages: Sequence[Page]) -> list[Page]:
+            return [self.opened(page, head) for page in pages]
+
+        found = yield from self._opened(conversation, lambda _: after, opened)
+        if found is None:
+            raise no_such(conversation)
+        return found
+
+    def _opened(
+        self,
+        conversation: str,
+        after: Callable[[Head], int],
+        make: Callable[[Head, Sequence[Page]], Given],
+    ) -> Generator[Question, Any, Given | None]:
+        """Make something of a head and of the pages under it; None where there is none.
+
+        Pages are never changed, so that those of a head are the same after it was read; unless
+        the conversation was deleted in between, which is no sign of a broken seal.
+        """
+        while True:
+            head = self.checked((yield lambda store: store.head(conversation)), conversation)
+            if head is None:
+                return None
+            first = after(head)
+            try:
+                pages = yield lambda store: store.pages(conversation, after=first)  # noqa: B023 - it is asked at once
+                return make(head, pages)
+            except (NoSuchConversation, SealBroken, StoreCorrupt):
+                now: Head | None = yield lambda store: store.head(conversation)
+                if now is not None and now.incarnation == head.incarnation:
+                    raise
 
 
 _PAGE = "page"
@@ -163,27 +217,20 @@ class SealedStore(Store):
         hold: Hold | None = None,
         turn_id: str | None = None,
     ) -> Receipt:
-        covered, over = self._seals.page(page, head), self._seals.head(head)
+        covered, over = self._seals.page(page, head), self._seals.head(head, conversation)
         return self._store.append(conversation, covered, over, hold=hold, turn_id=turn_id)
 
     def read(self, conversation: str) -> Loading | None:
-        # Pages are never changed, so that those of a head are the same after it was read.
-        head = self.head(conversation)
-        if head is None:
-            return None
-        return self._seals.loading(head, self._store.pages(conversation, after=_first(head)))
+        return self._ask(self._seals.read(conversation))
 
     def find(self, conversation: str, turn_id: str) -> int | None:
         return self._store.find(conversation, turn_id)
 
     def head(self, conversation: str) -> Head | None:
-        head = self._store.head(conversation)
-        return None if head is None else self._seals.checked(head)
+        return self._seals.checked(self._store.head(conversation), conversation)
 
     def pages(self, conversation: str, *, after: int = 0) -> Sequence[Page]:
-        pages = self._store.pages(conversation, after=after)
-        head = self.head(conversation)
-        return [] if head is None else [self._seals.opened(page, head) for page in pages]
+        return self._ask(self._seals.pages(conversation, after))
 
     def lease(self, conversation: str, hold: Hold) -> int:
         return self._store.lease(conversation, hold)
@@ -202,13 +249,26 @@ class SealedStore(Store):
         self._store.describe(conversation, metadata)
 
     def fork(self, conversation: str, new: str, head: Head) -> Receipt:
-        return self._store.fork(conversation, new, self._seals.head(head))
+        return self._store.fork(conversation, new, self._seals.head(head, new))
 
     def delete(self, conversation: str) -> None:
         self._store.delete(conversation)
 
     def close(self) -> None:
         self._store.close()
+
+    def _ask(self, questions: Generator[Question, Any, Given]) -> Given:
+        step: Callable[[Any], Question] = questions.send
+        given: Any = None
+        while True:
+            try:
+                question = step(given)
+            except StopIteration as done:
+                return done.value  # type: ignore[no-any-return]
+            try:
+                step, given = questions.send, question(self._store)
+            except HansardError as error:
+                step, given = questions.throw, error
 
     def __repr__(self) -> str:
         return f"<sealed {self._store!r}>"
@@ -240,7 +300,7 @@ class _SealedTransaction(Transaction):
         hold: Hold | None = None,
         turn_id: str | None = None,
     ) -> Receipt:
-        covered, over = self._seals.page(page, head), self._seals.head(head)
+        covered, over = self._seals.page(page, head), self._seals.head(head, conversation)
         return self._transaction.append(conversation, covered, over, hold=hold, turn_id=turn_id)
 
     def commit(self) -> None:
@@ -270,26 +330,20 @@ class AsyncSealedStore(AsyncStore):
         hold: Hold | None = None,
         turn_id: str | None = None,
     ) -> Receipt:
-        covered, over = self._seals.page(page, head), self._seals.head(head)
+        covered, over = self._seals.page(page, head), self._seals.head(head, conversation)
         return await self._store.append(conversation, covered, over, hold=hold, turn_id=turn_id)
 
     async def read(self, conversation: str) -> Loading | None:
-        head = await self.head(conversation)
-        if head is None:
-            return None
-        return self._seals.loading(head, await self._store.pages(conversation, after=_first(head)))
+        return await self._ask(self._seals.read(conversation))
 
     async def find(self, conversation: str, turn_id: str) -> int | None:
         return await self._store.find(conversation, turn_id)
 
     async def head(self, conversation: str) -> Head | None:
-        head = await self._store.head(conversation)
-        return None if head is None else self._seals.checked(head)
+        return self._seals.checked(await self._store.head(conversation), conversation)
 
     async def pages(self, conversation: str, *, after: int = 0) -> Sequence[Page]:
-        pages = await self._store.pages(conversation, after=after)
-        head = await self.head(conversation)
-        return [] if head is None else [self._seals.opened(page, head) for page in pages]
+        return await self._ask(self._seals.pages(conversation, after))
 
     async def lease(self, conversation: str, hold: Hold) -> int:
         return await self._store.lease(conversation, hold)
@@ -308,13 +362,26 @@ class AsyncSealedStore(AsyncStore):
         await self._store.describe(conversation, metadata)
 
     async def fork(self, conversation: str, new: str, head: Head) -> Receipt:
-        return await self._store.fork(conversation, new, self._seals.head(head))
+        return await self._store.fork(conversation, new, self._seals.head(head, new))
 
     async def delete(self, conversation: str) -> None:
         await self._store.delete(conversation)
 
     async def close(self) -> None:
         await self._store.close()
+
+    async def _ask(self, questions: Generator[Question, Any, Given]) -> Given:
+        step: Callable[[Any], Question] = questions.send
+        given: Any = None
+        while True:
+            try:
+                question = step(given)
+            except StopIteration as done:
+                return done.value  # type: ignore[no-any-return]
+            try:
+                step, given = questions.send, await question(self._store)
+            except HansardError as error:
+                step, given = questions.throw, error
 
     def __repr__(self) -> str:
         return f"<sealed {self._store!r}>"
@@ -347,7 +414,7 @@ class _AsyncSealedTransaction(AsyncTransaction):
         hold: Hold | None = None,
         turn_id: str | None = None,
     ) -> Receipt:
-        covered, over = self._seals.page(page, head), self._seals.head(head)
+        covered, over = self._seals.page(page, head), self._seals.head(head, conversation)
         inner = self._transaction
         return await inner.append(conversation, covered, over, hold=hold, turn_id=turn_id)
 

@@ -18,6 +18,7 @@ from hansard import (
     StoreCheckpointHandler,
 )
 from hansard.stores.memory import MemoryStore
+from hansard.stores.threads import AsyncOver
 from hansard.testing import ScriptedModel, forever
 
 if TYPE_CHECKING:
@@ -176,3 +177,9 @@ def test_a_job_that_was_begun_again_takes_the_place_of_the_old_one_once_it_is_sa
     assert left.conversation == found.snapshot.conversation
     handler.save("job", talked(3).snapshot())
     assert len(store.list().conversations) == 1
+
+
+def test_a_store_that_is_awaited_is_refused_at_once() -> None:
+    store: Any = AsyncOver(MemoryStore())
+    with pytest.raises(Invalid, match="open_store"):
+        StoreCheckpointHandler[str](store)

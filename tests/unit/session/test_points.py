@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hansard import Invalid, InvalidTransition, Overloaded
-from hansard.errors import NoSuchConversation, RevisionConflict
+from hansard import Chat, Invalid, InvalidTransition, Overloaded, Tool
+from hansard.errors import LeaseLost, NoSuchConversation, RevisionConflict
 from hansard.stores.store import Metadata
-from hansard.testing import ScriptedModel, fail, forever
+from hansard.testing import ScriptedModel, call, fail, forever, say
 
 if TYPE_CHECKING:
     from hansard.stores.memory import MemoryStore
@@ -109,8 +109,7 @@ def test_clearing_what_is_not_there_does_nothing_bad(
     sessions: Sessions, store: MemoryStore
 ) -> None:
     session = sessions(store, ScriptedModel(echo))
-    with pytest.raises(Invalid):
-        session.clear()
+    session.clear()
     session.abandon()
     assert store.head("talk") is None
     assert texts(session) == []
@@ -235,3 +234,28 @@ def test_a_conversation_that_is_gone_in_the_middle_of_a_turn_begins_anew(
         other.send("b")
     assert behind.send("c").text == "Fine."
     assert texts(behind) == [*(["b", "Fine."] if begins_anew else []), "c", "Fine."]
+
+
+@pytest.mark.parametrize("begins_anew", [False, True])
+def test_a_turn_whose_conversation_is_deleted_under_it_says_so(
+    sessions: Sessions, store: MemoryStore, begins_anew: bool
+) -> None:
+    """And of which conversation that was, as far as it had come."""
+    known = []
+
+    def delete() -> None:
+        known.append(store.head("talk"))
+        store.delete("talk")
+        if begins_anew:
+            Chat(ScriptedModel("Other.")).session(store, "talk").append("b")
+
+    tools = [Tool("delete", "", {"properties": {}}, delete)]
+    model = ScriptedModel(say(calls=[call("delete", id="1")]), forever("Fine."))
+    session = sessions(store, model, tools=tools)
+    with pytest.raises(LeaseLost, match="deleted") as raised:
+        session.send("a")
+    [head] = known
+    assert head is not None
+    assert raised.value.revision == session.revision == head.revision
+    assert session.send("c").text == "Fine."
+    assert texts(session) == [*(["b"] if begins_anew else []), "c", "Fine."]

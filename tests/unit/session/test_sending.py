@@ -342,6 +342,10 @@ def test_the_log_has_every_entry_and_repairs_are_told(
     [
         ({"busy": "later"}, "'wait' or 'raise'"),
         ({"lease_s": 0}, "above 0"),
+        ({"lease_s": float("inf")}, "seconds"),
+        ({"lease_s": float("nan")}, "seconds"),
+        ({"lease_s": "15"}, "seconds"),
+        ({"lease_s": None}, "seconds"),
         ({"name": ""}, "name"),
         ({"name": 7}, "name"),
     ],

@@ -21,6 +21,7 @@ from hansard import (
     tool,
     upsert_by,
 )
+from hansard.errors import RevisionConflict
 from hansard.neutral import ConversationState
 from hansard.stores.memory import MemoryStore
 from hansard.testing import ScriptedModel, call, forever, say, unreachable
@@ -189,6 +190,69 @@ def test_a_snapshot_that_is_restored_half_way_is_gone_on_with() -> None:
     assert len(other.log()) < snapshot.revision.seq
     other.restore(snapshot)
     assert [message.text for message in other.history()] == ["0", "Yes.", "1", "Yes.", "2", "Yes."]
+
+
+@pytest.mark.parametrize("filled", [False, True], ids=["empty", "filled"])
+def test_what_others_say_while_a_snapshot_is_restored_comes_in_between(filled: bool) -> None:
+    chat = Chat(ScriptedModel(forever("Yes.")))
+    session = chat.session(MemoryStore(), "c")
+    for number in range(3):
+        session.send(f"{number}", turn_id=f"t{number}")
+    session.mark("here")
+    session.send("Never mind", turn_id="t4")
+    session.rewind("here")
+    snapshot = Snapshot.from_json(session.snapshot().to_json())
+    store = _Joined()
+    other = chat.session(store, "c")
+    if filled:
+        other.send("Before")
+    elsewhere = chat.session(store, "c")
+    store.faster = {
+        "t1": lambda: elsewhere.append("Hello"),
+        "t2": lambda: elsewhere.send("And I?"),
+    }
+    other.restore(snapshot)
+    assert store.faster == {}
+    said = ["0", "Yes.", "Hello", "1", "Yes.", "And I?", "Yes.", "2", "Yes."]
+    for known in (other, chat.session(store, "c")):
+        assert [message.text for message in known.history()] == said
+        for number in range(3):
+            assert known.send(f"{number}", turn_id=f"t{number}").text == "Yes."
+    assert [message.text for message in other.history()] == said
+
+
+def test_a_turn_that_others_have_begun_is_not_restored_over() -> None:
+    chat = Chat(ScriptedModel("Yes.", "Yes.", unreachable()))
+    session = chat.session(MemoryStore(), "c")
+    for number in range(2):
+        session.send(f"{number}", turn_id=f"t{number}")
+    snapshot = Snapshot.from_json(session.snapshot().to_json())
+    store = _Joined()
+
+    def begin() -> None:
+        with pytest.raises(Unreachable):
+            chat.session(store, "c").send("Mine")
+
+    store.faster = {"t1": begin}
+    with pytest.raises(RevisionConflict):
+        chat.session(store, "c").restore(snapshot)
+    chat.session(store, "c").abandon()
+    chat.session(store, "c").restore(snapshot)
+    restored = chat.session(store, "c")
+    assert [message.text for message in restored.history()] == ["0", "Yes.", "1", "Yes."]
+
+
+class _Joined(MemoryStore):
+    """A store where somebody else is faster when the turns of some ids are appended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.faster: dict[str | None, Callable[[], object]] = {}
+
+    def append(self, *given: Any, turn_id: str | None = None, **options: Any) -> Any:
+        if (do := self.faster.pop(turn_id, None)) is not None:
+            do()
+        return super().append(*given, turn_id=turn_id, **options)
 
 
 class _Stopping(MemoryStore):
@@ -387,6 +451,7 @@ SHAPES: dict[str, Callable[[dict[str, Any]], object]] = {
     "seq as text": putting("seq", "3"),
     "seq too small": putting("seq", 1),
     "seq too large": putting("seq", 99),
+    "seq beyond all memory": putting("seq", 1 << 60),
     "dialect a number": putting("dialect", 1),
     "digest of something else": putting("digest", "0" * 32),
     "slices an object": putting("slices", {}),

@@ -54,6 +54,24 @@ def test_a_turn_of_which_a_session_does_not_know_yet_is_found(
     assert other.send("Second", turn_id="b").text == "Two."
 
 
+def test_a_turn_that_is_at_hand_is_known_whatever_the_index_has_lost(
+    sessions: Sessions, troubled: TroubledStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = ScriptedModel("One.", fail(503), "Two.")
+    session = sessions(troubled, model)
+    session.send("First", turn_id="a")
+    with pytest.raises(Overloaded):
+        session.send("Second", turn_id="b")
+    session.abandon()
+    monkeypatch.setattr(troubled, "find", lambda *_: None)
+    assert session.send("First", turn_id="a").text == "One."
+    assert len(model.requests) == 2
+    assert session.send("Second", turn_id="b").text == "Two."
+    assert session.send("Second", turn_id="b").text == "Two."
+    with pytest.raises(InvalidTurn):
+        session.send("Other", turn_id="a")
+
+
 def test_a_turn_id_with_another_input_is_refused(sessions: Sessions, store: MemoryStore) -> None:
     model = ScriptedModel("One.")
     sessions(store, model).send("First", turn_id="a")

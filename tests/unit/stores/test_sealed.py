@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import pytest
 
 from hansard import Chat, Keyring, user
-from hansard.errors import DecodeError, HansardError, SealBroken, StoreCorrupt
+from hansard.errors import DecodeError, HansardError, NoSuchConversation, SealBroken, StoreCorrupt
 from hansard.stores.memory import MemoryStore
 from hansard.stores.sealed import Seals, sealed
+from hansard.stores.threads import AsyncOver
 from hansard.testing import ScriptedModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from hansard.record.pages import Head, Page
+    from hansard.stores.store import Store
 
 KEYS = {"old": b"o" * 32, "new": b"n" * 32}
 KEYRING = Keyring(KEYS, current="old")
@@ -37,6 +40,11 @@ class Meddled(MemoryStore):
     def head(self, conversation: str) -> Head | None:
         head = super().head(conversation)
         return None if head is None else self.behead(head)
+
+    def swap(self, one: str, other: str) -> None:
+        """Give each of two conversations the name of the other."""
+        names = self._branches
+        names[one], names[other] = names[other], names[one]
 
 
 @pytest.fixture
@@ -106,6 +114,87 @@ def test_a_head_that_is_changed_is_noticed(store: Meddled) -> None:
         store.behead = lambda head, change=change: msgspec.structs.replace(head, **change)  # type: ignore[misc]
         with pytest.raises((SealBroken, StoreCorrupt)):
             texts(store)
+
+
+def test_conversations_whose_names_are_swapped_are_noticed(store: Meddled) -> None:
+    store.swap("one", "two")
+    with pytest.raises(SealBroken):
+        texts(store)
+    over = sealed(store, KEYRING, owner="u7")
+    for ask in (over.head, over.read, over.pages):
+        with pytest.raises(SealBroken):
+            ask("two")
+
+
+Asked = Literal["read", "pages"]
+
+
+class Raced(MemoryStore):
+    """A store where somebody is faster, between the head and the pages."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.faster: list[Callable[[], object]] = []
+
+    def pages(self, conversation: str, *, after: int = 0) -> Sequence[Page]:
+        if self.faster:
+            self.faster.pop()()
+        return super().pages(conversation, after=after)
+
+
+@pytest.fixture(params=["blocking", "asyncio"])
+def ask(request: pytest.FixtureRequest) -> Callable[[Store, Asked], Any]:
+    """Give what asks a store for a conversation, sealed, one way or the other."""
+
+    def blocking(store: Store, what: Asked) -> Any:
+        return getattr(sealed(store, KEYRING), what)("one")
+
+    def awaited(store: Store, what: Asked) -> Any:
+        async def run() -> Any:
+            return await getattr(sealed(AsyncOver(store), KEYRING), what)("one")
+
+        return asyncio.run(run())
+
+    return blocking if request.param == "blocking" else awaited
+
+
+def said(store: Store, text: str) -> None:
+    Chat(ScriptedModel("Yes.")).session(sealed(store, KEYRING), "one").send(user(text))
+
+
+def test_what_is_deleted_while_it_is_read_is_not_there(
+    ask: Callable[[Store, Asked], Any],
+) -> None:
+    store = Raced()
+    said(store, "First")
+    store.faster = [lambda: store.delete("one")]
+    assert ask(store, "read") is None
+    assert store.faster == []
+    said(store, "Second")
+    store.faster = [lambda: store.delete("one")]
+    with pytest.raises(NoSuchConversation):
+        ask(store, "pages")
+    assert store.faster == []
+
+
+@pytest.mark.parametrize("what", ["read", "pages"])
+def test_what_is_begun_anew_while_it_is_read_is_what_is_read(
+    ask: Callable[[Store, Asked], Any], what: Asked
+) -> None:
+    store = Raced()
+    said(store, "First")
+
+    def again() -> None:
+        store.delete("one")
+        said(store, "Second")
+
+    store.faster = [again]
+    found = ask(store, what)
+    expected = ask(store, what)
+    if what == "read":
+        assert found.head == expected.head
+    else:
+        assert found == expected
 
 
 def test_plain_pages_are_refused_where_sealed_ones_are_expected() -> None:
