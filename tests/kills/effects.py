@@ -41,7 +41,6 @@ class Effects:
         self._done = folder / "done.jsonl"
         self._keyed = folder / "keyed.db"
         with closing(self._database()) as database:
-            database.execute("PRAGMA journal_mode = WAL")
             database.execute(_KEYED)
 
     def _database(self) -> sqlite3.Connection:

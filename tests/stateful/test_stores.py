@@ -395,7 +395,6 @@ def test_a_store_does_what_a_plain_model_says(name: str) -> None:
         broken_stores.SharesLeases,
         broken_stores.AppendsWithoutALease,
         broken_stores.LosesTheLastPage,
-        broken_stores.MergesAll,
         broken_stores.ForgetsTurns,
         broken_stores.ForksTheEnd,
         broken_stores.ForksOnce,
