@@ -193,6 +193,13 @@ def test_members_inside_of_results_and_sources_are_found_too() -> None:
     }
 
 
+def test_a_source_of_no_kind_leaves_its_block_native() -> None:
+    """Not even where it has a member without a name."""
+    raw = b'{"role":"user","content":[{"type":"image","source":{"":"base64","data":"iVBO"}}]}'
+    (part,) = DIALECT.message(raw).parts
+    assert isinstance(part, Native)
+
+
 def test_images_and_documents_are_read_from_every_kind_of_source() -> None:
     """A plain text document reads as the bytes of that text."""
     parts = DIALECT.message(native("message_user_blocks")).parts

@@ -125,7 +125,9 @@ def _read_document(fields: dict[str, bytes]) -> Media | None:
 def _read_source(kind: Literal["image", "file"], fields: dict[str, bytes]) -> Media | None:
     source = object_at(fields, "source")
     by, media_type = text_at(source, "type"), text_at(source, "media_type") or None
-    key, into = _SOURCES.get(by, ("", ""))
+    if by not in _SOURCES:
+        return None
+    key, into = _SOURCES[by]
     if not source.get(key, b"").startswith(b'"'):
         return None
     data = text_at(source, key)

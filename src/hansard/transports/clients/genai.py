@@ -169,7 +169,8 @@ def _ask_with_token(api: BaseApiClient, made: HttpRequest, body: bytes) -> Any: 
     if quota:
         headers["x-goog-user-project"] = quota
     url = api._httpx_url(made.url, is_async=False)
-    asked = api._httpx_client.build_request(
+    # Either of two libraries, as the client has it: what one of them makes, it sends.
+    asked: Any = api._httpx_client.build_request(
         method="post", url=url, content=body, headers=headers, timeout=made.timeout
     )
     response = api._httpx_client.send(asked, stream=True)
