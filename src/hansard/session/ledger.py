@@ -239,9 +239,7 @@ class Ledger:
         Raises `RevisionConflict` where others have appended meanwhile; then, and after any other
         error, what is known stays as it was, or is forgotten where that is not certain.
         """
-        if self.record is None or self.head is None:
-            raise Invalid("expected a conversation that was read, found none")
-        page, head = page_of(self.head, self.record, after, entries, clock.new_name())
+        page, head = self._page(after, entries)
         receipt = yield from self.put(page, head, hold=hold, turn_id=turn_id)
         self.head, self.record = head, after
         return receipt
@@ -253,6 +251,12 @@ class Ledger:
         call = partial(self.store.append, self.name, page, head, hold=hold, turn_id=turn_id)
         return (yield from self.certainly(call))
 
+    def _page(self, after: Record, entries: Sequence[Entry]) -> tuple[Page, Head]:
+        """Make the page that leads from what is known to ``after``."""
+        if self.record is None or self.head is None:
+            raise Invalid("expected a conversation that was read, found none")
+        return page_of(self.head, self.record, after, entries, clock.new_name())
+
     def append_within(
         self,
         transaction: Transaction | AsyncTransaction,
@@ -261,9 +265,7 @@ class Ledger:
         hold: Hold,
     ) -> Flow[Receipt]:
         """Append entries in a transaction, and make it, so that both are made or neither."""
-        if self.record is None or self.head is None:
-            raise Invalid("expected a conversation that was read, found none")
-        page, head = page_of(self.head, self.record, after, entries, clock.new_name())
+        page, head = self._page(after, entries)
         receipt = yield Do(partial(transaction.append, self.name, page, head, hold=hold))
         try:
             yield Do(transaction.commit)
